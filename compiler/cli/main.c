@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cli.h"
 #include "picture.h"
+#include "vta/file.h"
 #include "vta/str.h"
 
 enum { MAX_VERBS = 64 };
@@ -72,8 +74,26 @@ static void keep_memory(void)
     (void)mallopt(M_TRIM_THRESHOLD, KEPT);
 }
 
+/* A stack that ends in the middle of a verb would end the program without a word. */
+static bool has_stack(void)
+{
+    static const rlim_t needed = 1 << 20;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= needed) {
+        return true;
+    }
+    cli_say("vtac: the stack may grow to %llu KiB and must be let grow to %llu; 'ulimit -s %llu' does that\n",
+            (unsigned long long)limit.rlim_cur >> 10, (unsigned long long)needed >> 10,
+            (unsigned long long)needed >> 10);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
+    (void)vta_standard_hold();
+    if (!has_stack()) {
+        return CLI_FAILED;
+    }
     keep_memory();
     vta_log_to(VTA_LOG_WARNING, keep_unwritten, NULL);
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error to report, not a way to die */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "attend.h"
 #include "gemm.h"
 #include "lanes.h"
 #include "net.h"
@@ -325,6 +326,7 @@ void demo_net_forward(net *n, net_layer *l)
     case NET_DEPTHWISE: depthwise_forward(n, l); break;
     case NET_ADD: add_forward(n, l); break;
     case NET_AVERAGE: average_forward(n, l); break;
+    case NET_ATTEND: demo_attend_forward(n, l); break;
     }
     if (has_weights(l)) {
         (l->norm ? norm_forward : bias_forward)(n, l);
@@ -349,5 +351,6 @@ void demo_net_backward(net *n, net_layer *l)
     case NET_DEPTHWISE: depthwise_backward(n, l); break;
     case NET_ADD: add_backward(n, l); break;
     case NET_AVERAGE: average_backward(n, l); break;
+    case NET_ATTEND: demo_attend_backward(n, l); break;
     }
 }

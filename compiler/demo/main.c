@@ -26,7 +26,7 @@ typedef struct arguments {
     const char *verb, *output;
     uint32_t pictures, steps;
     uint64_t seed;
-    bool json;
+    bool json, vision;
     const char *words[MAX_WORDS];
     uint32_t word_count;
 } arguments;
@@ -114,7 +114,11 @@ static int run_train(const arguments *a)
 {
     vta_diag diag = {0};
     watch w = {time(NULL), a->steps};
-    const train_options options = {.steps = a->steps, .seed = a->seed, .report = print_step, .context = &w};
+    const train_options options = {.form = a->vision ? NET_VISION : NET_CONVOLUTIONS,
+                                   .steps = a->steps,
+                                   .seed = a->seed,
+                                   .report = print_step,
+                                   .context = &w};
     net n;
     if (demo_train(&options, &n, &diag) != VTA_OK) {
         return fail_with(&diag);
@@ -173,7 +177,8 @@ static const verb verbs[] = {
     {"draw", "-o FOLDER", "pictures, a PNG file each", run_draw, true, false, 10, SEED_SHOW},
     {"sheet", "-o FILE.png", "the same on one sheet", run_sheet, true, false, 20, SEED_SHOW},
     {"names", "", "the classes in order, for 'vtac run --labels'", print_names, false, false, 0, 0},
-    {"train", "-o FILE.onnx", "train a classifier (--steps)", run_train, true, false, 0, SEED_TRAIN},
+    {"train", "-o FILE.onnx", "train a classifier (--steps; --vision: a transformer)", run_train, true, false,
+     0, SEED_TRAIN},
     {"score", "MODEL.so[@DEVICE]...", "how many new pictures each gets right", run_score, false, true, 2000,
      SEED_HELD_OUT},
     {"classify", "MODEL.so[@DEVICE]... FILE.png...", "what each makes of each file", run_classify, false,
@@ -182,7 +187,7 @@ static const verb verbs[] = {
 
 static int print_help(void)
 {
-    (void)printf("usage: shapes VERB [--pictures N] [--seed N] [--steps N] [--json]\n\n");
+    (void)printf("usage: shapes VERB [--pictures N] [--seed N] [--steps N] [--vision] [--json]\n\n");
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         (void)printf("  %-8s %-32s %s\n", verbs[i].name, verbs[i].usage, verbs[i].doc);
     }
@@ -205,6 +210,10 @@ static int take_option(arguments *a, const char *word, const char *value)
     uint64_t n = 0;
     if (strcmp(word, "--json") == 0) {
         a->json = true;
+        return 1;
+    }
+    if (strcmp(word, "--vision") == 0) {
+        a->vision = true;
         return 1;
     }
     if (word[0] != '-') {
@@ -250,6 +259,9 @@ static int run_verb(const verb *v, int argc, char **argv)
     }
     if (v->writes != (a.output != NULL)) {
         return fail_misused(v->writes ? "-o is missing after" : "-o means nothing to", v->name);
+    }
+    if (a.vision && v->run != run_train) {
+        return fail_misused("--vision means nothing to", v->name);
     }
     if (v->judges != (a.word_count > 0)) {
         return v->judges ? fail_misused("expected models after", v->name)

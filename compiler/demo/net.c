@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "attend.h"
 #include "draw.h"
 #include "outline.h"
 #include "vta/fail.h"
 #include "vta/hash.h"
 #include "vtac/exact.h"
 
-static const net_layer plan[] = {
-    {0}, /* the picture */
+/* The first layer is the picture. */
 #define LAYER(kind_, input_, other_, channels_, kernel_, stride_, norm_, relu_)                              \
     {.kind = NET_##kind_,                                                                                    \
      .input = (input_),                                                                                      \
@@ -21,10 +21,25 @@ static const net_layer plan[] = {
      .stride = (stride_),                                                                                    \
      .norm = (norm_),                                                                                        \
      .relu = (relu_)},
+static const net_layer convolutions[] = {
+    {0},
 #include "layers.def"
-#undef LAYER
 };
-enum { LAYERS = sizeof plan / sizeof plan[0] };
+static const net_layer vision[] = {
+    {0},
+#include "vision.def"
+};
+#undef LAYER
+
+typedef struct net_plan {
+    const net_layer *layers;
+    uint32_t count;
+} net_plan;
+
+static const net_plan plans[] = {
+    [NET_CONVOLUTIONS] = {convolutions, sizeof convolutions / sizeof convolutions[0]},
+    [NET_VISION] = {vision, sizeof vision / sizeof vision[0]},
+};
 
 /* ---- memory */
 
@@ -79,8 +94,10 @@ static bool allocate_layers(net *n)
         const size_t area = (size_t)l->side * l->side;
         const size_t values = l->channels * n->batch * area;
         const size_t taps = (size_t)l->kernel * l->kernel * l->in_channels;
-        const size_t wide = (area > 256 ? area : 256) * taps + weight_count(l);
+        const size_t wide = l->kind == NET_ATTEND ? demo_attend_scratch(l)
+                                                  : (area > 256 ? area : 256) * taps + weight_count(l);
         columns = wide > columns ? wide : columns;
+        l->shares = alloc_floats(n, demo_attend_shares(n, l) + 1);
         l->out = alloc_floats(n, values);
         l->raw = l->norm ? alloc_floats(n, values) : l->out;
         l->slope = i == 0 ? NULL : alloc_floats(n, values);
@@ -89,7 +106,7 @@ static bool allocate_layers(net *n)
         l->batch_mean = alloc_floats(n, l->channels);
         l->batch_scale = alloc_floats(n, l->channels);
         if (l->out == NULL || l->raw == NULL || (i > 0 && l->slope == NULL) || l->mean == NULL ||
-            l->variance == NULL || l->batch_mean == NULL || l->batch_scale == NULL) {
+            l->variance == NULL || l->batch_mean == NULL || l->batch_scale == NULL || l->shares == NULL) {
             return false;
         }
     }
@@ -127,19 +144,20 @@ static void draw_weights(net *n, uint64_t seed)
     }
 }
 
-vta_status demo_net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
+vta_status demo_net_create(net_form form, uint32_t batch, uint64_t seed, net *out, vta_diag *diag)
 {
-    *out = (net){.batch = batch, .count = LAYERS};
-    out->layers = vta_arena_array(&out->arena, LAYERS, sizeof *out->layers);
+    const net_plan *plan = &plans[form];
+    *out = (net){.batch = batch, .count = plan->count};
+    out->layers = vta_arena_array(&out->arena, plan->count, sizeof *out->layers);
     if (out->layers == NULL) {
         return vta_no_memory(diag);
     }
-    memcpy(out->layers, plan, sizeof plan);
+    memcpy(out->layers, plan->layers, plan->count * sizeof *out->layers);
     out->layers[0].channels = PICTURE_CHANNELS;
     out->layers[0].side = PICTURE_SIDE;
     measure_layers(out);
     float **const arrays[] = {&out->parameters, &out->slopes, &out->adam.moments[0], &out->adam.moments[1]};
-    bool good = out->layers[LAYERS - 1].channels == demo_class_count;
+    bool good = out->layers[plan->count - 1].channels == demo_class_count;
     for (size_t i = 0; good && i < sizeof arrays / sizeof arrays[0]; i++) {
         *arrays[i] = alloc_floats(out, out->parameter_count);
         good = *arrays[i] != NULL;

@@ -16,7 +16,9 @@
 
 #define NET_EPSILON 1e-5F /* added to a variance */
 
-typedef enum net_kind { NET_CONV, NET_DEPTHWISE, NET_ADD, NET_AVERAGE } net_kind;
+typedef enum net_form { NET_CONVOLUTIONS, NET_VISION } net_form; /* layers.def, vision.def */
+
+typedef enum net_kind { NET_CONV, NET_DEPTHWISE, NET_ADD, NET_AVERAGE, NET_ATTEND } net_kind;
 
 typedef struct net_layer {
     net_kind kind;
@@ -29,6 +31,7 @@ typedef struct net_layer {
     float *gain;            /* of the normalization; NULL without */
     float *mean, *variance; /* over the pictures seen, for use */
     float *batch_mean, *batch_scale;
+    float *shares;      /* of attention: [picture][head][place][place] */
     float *raw;         /* before normalization; without: as `out` */
     float *out, *slope; /* the value and the slope of the loss along it */
 } net_layer;
@@ -44,7 +47,7 @@ typedef struct net {
 } net;
 
 /* Weights are drawn from the seed. */
-vta_status demo_net_create(uint32_t batch, uint64_t seed, net *out, vta_diag *diag);
+vta_status demo_net_create(net_form form, uint32_t batch, uint64_t seed, net *out, vta_diag *diag);
 void demo_net_free(net *n);
 
 /* Buffer of a batch's pictures: [channel][picture][y][x]. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "attend.h"
 #include "gemm.h"
 #include "vta/fail.h"
 #include "vta/hash.h"
@@ -270,23 +271,6 @@ static float score_scale(const tale_net *n)
     return 1.0F / sqrtf((float)size);
 }
 
-/* Softmax of the first so many of a row; the others become 0: later tokens are not seen. */
-static void share_row(float *row, uint32_t seen, uint32_t count, float scale)
-{
-    float largest = row[0];
-    float sum = 0.0F;
-    for (uint32_t c = 1; c < seen; c++) {
-        largest = row[c] > largest ? row[c] : largest;
-    }
-    for (uint32_t c = 0; c < seen; c++) {
-        row[c] = (float)vtac_exp((double)((row[c] - largest) * scale));
-        sum += row[c];
-    }
-    for (uint32_t c = 0; c < count; c++) {
-        row[c] = c < seen ? row[c] / sum : 0.0F;
-    }
-}
-
 /* Turns each pair of columns by the angle of its position, back where `direction` is -1. */
 static void rotate_rows(const tale_net *n, float *rows, float direction)
 {
@@ -312,7 +296,7 @@ static void attend_head(const tale_net *n, const head_view *v)
     demo_transpose(tokens, columns, v->keys, whole(n->turned, tokens));
     demo_gemm(tokens, tokens, columns, v->queries, whole(n->turned, tokens), whole(v->shares, tokens), 0);
     for (uint32_t r = 0; r < tokens; r++) {
-        share_row(v->shares + (size_t)r * tokens, r + 1, tokens, score_scale(n));
+        demo_share_row(v->shares + (size_t)r * tokens, r + 1, tokens, score_scale(n));
     }
     demo_gemm(tokens, columns, tokens, whole(v->shares, tokens), v->values, v->mixed, 0);
 }
@@ -322,15 +306,8 @@ static void share_rows_back(const tale_net *n, const float *shares, float *slope
 {
     const uint32_t tokens = n->sizes.context;
     for (uint32_t r = 0; r < tokens; r++) {
-        const float *p = shares + (size_t)r * tokens;
-        float *s = slopes + (size_t)r * tokens;
-        float sum = 0.0F;
-        for (uint32_t c = 0; c < tokens; c++) {
-            sum += p[c] * s[c];
-        }
-        for (uint32_t c = 0; c < tokens; c++) {
-            s[c] = p[c] * (s[c] - sum) * score_scale(n);
-        }
+        const size_t row = (size_t)r * tokens;
+        demo_share_row_back(shares + row, slopes + row, tokens, score_scale(n));
     }
 }
 

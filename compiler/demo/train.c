@@ -26,9 +26,10 @@ static void draw_batch(net *n, uint32_t step, uint32_t *classes)
 
 /* Up over the first steps, then down to nothing along half a cosine. Without a slow start the network takes
  * many steps to find out that shapes are what matters. */
-static float rate_at(uint32_t step, uint32_t steps)
+static float rate_at(net_form form, uint32_t step, uint32_t steps)
 {
-    static const float max = 0.02F;
+    static const float maxima[] = {[NET_CONVOLUTIONS] = 0.02F, [NET_VISION] = 0.008F};
+    const float max = maxima[form];
     const float rise = (float)RISE / (float)steps;
     const float at = (float)step / (float)steps;
     const float phase = 3.14159265F * (at - rise) / (1.0F - rise);
@@ -42,7 +43,7 @@ static void learn_step(net *n, const train_options *options)
     float loss = 0.0F;
     for (uint32_t step = 0; step < options->steps; step++) {
         draw_batch(n, step, classes);
-        loss += demo_net_learn(n, classes, rate_at(step, options->steps), &right);
+        loss += demo_net_learn(n, classes, rate_at(options->form, step, options->steps), &right);
         if ((step + 1) % REPORT_EVERY == 0 && options->report != NULL) {
             options->report(options->context, step + 1, loss / REPORT_EVERY,
                             (float)right / (float)(REPORT_EVERY * n->batch));
@@ -55,7 +56,7 @@ static void learn_step(net *n, const train_options *options)
 vta_status demo_train(const train_options *options, net *out, vta_diag *diag)
 {
     const uint32_t pictures = options->pictures == 0 || options->pictures > BATCH ? BATCH : options->pictures;
-    VTA_TRY(demo_net_create(pictures, options->seed, out, diag));
+    VTA_TRY(demo_net_create(options->form, pictures, options->seed, out, diag));
     learn_step(out, options);
     return VTA_OK;
 }

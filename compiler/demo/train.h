@@ -8,6 +8,7 @@
 #include "vta/status.h"
 
 typedef struct train_options {
+    net_form form;
     uint32_t steps;
     uint32_t pictures; /* in a step; 0: as many as the shipped classifier learned from */
     uint64_t seed;

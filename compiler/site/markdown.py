@@ -7,6 +7,7 @@
 """
 import html
 import re
+import urllib.parse
 
 CODE = re.compile(r'(`+)(.+?)\1')
 LINK = re.compile(r'(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)')
@@ -14,6 +15,7 @@ BOLD = re.compile(r'\*\*(?=\S)(.+?)(?<=\S)\*\*')
 ITALIC = re.compile(r'(?<![\w*])\*(?=[^\s*])([^*]+?)(?<=\S)\*(?![\w*])')
 ITEM = re.compile(r'(\s*)([-*]|\d+\.) +(.*)')
 HEADING = re.compile(r'(#{1,6}) +(.*)')
+NAMED = re.compile(r'(?:^|\s)`(\w+\.\w+)`:$|^`(\w+\.\w+)` \S.*:$')  # the line in front of a file's text
 HELD = re.compile('\x00(\\d+)\x00')
 
 
@@ -57,6 +59,7 @@ class Writer:
     def __init__(self, text, link):
         self.lines, self.at, self.link = text.split('\n'), 0, link
         self.out, self.sections, self.anchors, self.title = [], [], {}, None
+        self.before = ''  # the last line of the block in front, if it is a paragraph
 
     def words(self, text):
         if self.sections:
@@ -87,6 +90,10 @@ class Writer:
         self.at += 1
         self.words(text)
         kind = f' class="language-{html.escape(language.split()[0])}"' if language else ''
+        named = NAMED.search(self.before)
+        if named and language and not language.startswith('sh'):
+            data, name = urllib.parse.quote(text + '\n'), named[1] or named[2]
+            self.out.append(f'<p class="save"><a download="{name}" href="data:text/plain;charset=utf-8,{data}">save {name}</a></p>')
         self.out.append(f'<pre><code{kind}>{html.escape(text, quote=False)}</code></pre>')
 
     def row(self, tag):
@@ -134,7 +141,7 @@ class Writer:
         return text
 
     def block(self):
-        line = self.lines[self.at]
+        line, paragraph = self.lines[self.at], False
         match = HEADING.match(line)
         following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ''
         if match:
@@ -148,6 +155,8 @@ class Writer:
         else:
             self.at += 1
             self.out.append(f'<p>{self.inline(line.strip() + self.more())}</p>')
+            paragraph = True
+        self.before = self.lines[self.at - 1] if paragraph else ''
 
     def run(self):
         while self.at < len(self.lines):

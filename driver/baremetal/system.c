@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "vta/baremetal.h"
+#include "vta/clock.h"
 
 static unsigned char *arena;
 static size_t arena_bytes, arena_used, arena_most;
@@ -68,9 +69,14 @@ void *aligned_alloc(size_t alignment, size_t bytes)
 }
 #endif
 
+double vta_now(void)
+{
+    return clock_seconds != NULL ? clock_seconds() : 0.0;
+}
+
 int clock_gettime(clockid_t clock, struct timespec *out)
 {
-    const double now = clock_seconds != NULL ? clock_seconds() : 0.0;
+    const double now = vta_now();
     (void)clock;
     out->tv_sec = (time_t)now;
     out->tv_nsec = (long)((now - (double)out->tv_sec) * 1e9);

@@ -72,6 +72,9 @@ typedef struct vta_backend_ops {
     /* As vta_device_dram (optional). */
     bool (*dram)(void *self, vta_dram_counts *out);
 
+    /* As vta_device_join (optional). */
+    void (*join)(void *self, bool takes_part);
+
     /* As vta_device_cycles (optional): the one function that other threads call while one is in wait. */
     uint64_t (*cycles)(void *self);
 } vta_backend_ops;
@@ -84,6 +87,8 @@ typedef struct vta_opening {
     const vta_config *expected;   /* by the program; NULL: not known */
     const char *place;    /* between ':' and '?': a configuration, a folder, a host; "" where there is none */
     const void *options;  /* the backend's options struct, filled in */
+    void *beside;         /* of a core that is not the first: the first one's `self`; else NULL */
+    uint32_t core;        /* which of the cores */
     const vta_stop *stop; /* wanted: a run is to be stopped; valid while the device is open */
     const uint64_t *again;      /* in submit, not 0: the address of what may run in place of the launch's
                                    instructions if no other process has used the accelerator since the last run
@@ -91,6 +96,7 @@ typedef struct vta_opening {
     const vta_backend_ops *ops; /* out */
     void *self;                 /* out */
     vta_config config;          /* out */
+    uint32_t cores;             /* out: how many it has, where they can be counted; else 0 */
 } vta_opening;
 
 typedef struct vta_backend_kind {
@@ -100,6 +106,7 @@ typedef struct vta_backend_kind {
     const void *defaults; /* of the options struct, NULL: all zero */
     bool simulator;       /* its place is a configuration: vta_place_config */
     bool forks;           /* it is memory and threads alone: a fork has one of its own */
+    bool has_cores;       /* it opens more than one */
     bool passes_options;  /* those that nobody here knows are another machine's, which gets the URI */
     vta_status (*open)(vta_opening *opening, vta_diag *diag);
 } vta_backend_kind;

@@ -14,12 +14,14 @@
 #include "backend.h"
 #include "turns.h"
 #include "vta/check.h"
+#include "vta/cores.h"
 #include "vta/dram.h"
 #include "vta/keep.h"
 #include "vta/log.h"
 #include "vta/program.h"
 #include "vta/room.h"
 #include "vta/str.h"
+#include "vta/uri.h"
 
 #ifdef VTA_VERIFY
 enum { CHECK_BY_DEFAULT = 1 };
@@ -37,6 +39,9 @@ struct vta_device {
     bool check;
     bool keep; /* programs may leave something in the scratchpads for their next run */
     bool running;
+    uint32_t cores;          /* that it has; 0 in a URI: as the configuration says */
+    const vta_device *first; /* of which it is another core; NULL: it is the first */
+    uint32_t core;
     vta_stop stop;             /* runs that are to be stopped: the one in progress and those that follow */
     vta_turns *turns;          /* of the threads that share it */
     vta_progress told, passed; /* the program's; what passes it on, and to the log */
@@ -81,6 +86,23 @@ static vta_status unknown_scheme(const char *uri, vta_diag *diag)
                                        list.text != NULL ? list.text : "none");
     vta_str_free(&list);
     return status;
+}
+
+/* The row of a URI's scheme; KINDS: there is none. */
+static uint32_t kind_of(const char *uri)
+{
+    const size_t length = strcspn(uri, ":?");
+    uint32_t kind = 0;
+    while (kind < KINDS &&
+           (strlen(kinds[kind].scheme) != length || memcmp(uri, kinds[kind].scheme, length) != 0)) {
+        kind++;
+    }
+    return kind;
+}
+
+vta_status vta_uri_check(const char *uri, vta_diag *diag)
+{
+    return kind_of(uri) < KINDS ? VTA_OK : unknown_scheme(uri, diag);
 }
 
 static vta_status compare_config(const vta_device *device, const vta_backend_kind *kind,
@@ -136,6 +158,21 @@ static bool is_another_s(const vta_device *device)
     return !device->forks && device->process != this_process();
 }
 
+static vta_status check_cores(const vta_device *device, const vta_backend_kind *kind, vta_diag *diag)
+{
+    return device->cores <= 1 || kind->has_cores
+               ? VTA_OK
+               : vta_fail(diag, VTA_UNSUPPORTED, "device '%s': '%s' has one core", device->uri,
+                          device->parsed.scheme);
+}
+
+/* The URI decides, then what was counted, then a simulator's configuration. */
+static uint32_t count_cores(const vta_device *device, const vta_backend_kind *kind, uint32_t counted)
+{
+    const uint32_t own = kind->simulator && kind->has_cores ? device->config.cores : 1;
+    return device->cores > 0 ? device->cores : counted > 0 ? counted : own;
+}
+
 static vta_status open_backend(vta_device *device, const vta_backend_kind *kind, const vta_config *expected,
                                const vta_progress *progress, vta_diag *diag)
 {
@@ -149,10 +186,14 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
     const vta_option common[] = {
         {"check", VTA_OPTION_BOOL, offsetof(vta_device, check), 1, "1: check every program before it runs"},
         {"keep", VTA_OPTION_BOOL, offsetof(vta_device, keep), 1, "0: weights do not stay on chip"},
+        {"cores", VTA_OPTION_U32, offsetof(vta_device, cores), VTA_CORES_MAX, "accelerators on one memory"},
     };
-    const vta_option_set sets[] = {{kind->options, kind->option_count, device->options}, {common, 2, device}};
+    enum { COMMON = sizeof common / sizeof common[0] };
+    const vta_option_set sets[] = {{kind->options, kind->option_count, device->options},
+                                   {common, COMMON, device}};
     device->parsed.passes_options = kind->passes_options;
     VTA_TRY(vta_uri_options(&device->parsed, sets, 2, diag));
+    VTA_TRY(check_cores(device, kind, diag));
     device->told = progress != NULL ? *progress : (vta_progress){0};
     device->passed = (vta_progress){
         .line = pass_line, .context = device, .waits = device->told.waits != NULL ? pass_wait : NULL};
@@ -162,6 +203,8 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
                            .options = device->options,
                            .stop = &device->stop,
                            .again = &device->again,
+                           .beside = device->first != NULL ? device->first->self : NULL,
+                           .core = device->core,
                            .expected = expected,
                            .progress = &device->passed};
     VTA_TRY(kind->open(&opening, diag));
@@ -169,6 +212,7 @@ static vta_status open_backend(vta_device *device, const vta_backend_kind *kind,
     device->ops = opening.ops;
     device->self = opening.self;
     device->config = opening.config;
+    device->cores = count_cores(device, kind, opening.cores);
     return VTA_OK;
 }
 
@@ -209,13 +253,8 @@ static vta_status open_device(vta_device *device, const char *uri, const vta_con
         return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", uri);
     }
     VTA_TRY(vta_uri_parse(uri, &device->parsed, diag));
-    uint32_t kind = 0;
-    while (kind < KINDS && strcmp(device->parsed.scheme, kinds[kind].scheme) != 0) {
-        kind++;
-    }
-    if (kind == KINDS) {
-        return unknown_scheme(uri, diag);
-    }
+    VTA_TRY(vta_uri_check(uri, diag));
+    const uint32_t kind = kind_of(uri);
     VTA_TRY(open_backend(device, backends[kind], expected, progress, diag));
     VTA_TRY(backends[kind]->simulator ? complete_uri(device, diag) : VTA_OK);
     return compare_config(device, backends[kind], expected, diag);
@@ -245,6 +284,41 @@ vta_status vta_device_open_progress(const char *uri, const vta_config *expected,
     vta_log(VTA_LOG_INFO, "device '%s' is open, configuration '%s'", device->uri, device->config.name);
     *out = device;
     return VTA_OK;
+}
+
+vta_status vta_device_open_core(vta_device *first, uint32_t core, vta_device **out, vta_diag *diag)
+{
+    *out = NULL;
+    if (core == 0 || core >= first->cores) {
+        return vta_fail(diag, VTA_RANGE,
+                        "device '%s' has no other core %" PRIu32 "; it has %" PRIu32 " in all", first->uri,
+                        core, first->cores);
+    }
+    vta_device *device = calloc(1, sizeof *device);
+    if (device == NULL) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for core %" PRIu32 " of device '%s'", core, first->uri);
+    }
+    device->first = first;
+    device->core = core;
+    const vta_status status = open_device(device, first->uri, &first->config, &first->told, diag);
+    if (status != VTA_OK) {
+        vta_device_close(device);
+        return status;
+    }
+    *out = device;
+    return VTA_OK;
+}
+
+uint32_t vta_device_cores(const vta_device *device)
+{
+    return device->cores;
+}
+
+void vta_device_join(vta_device *device, bool takes_part)
+{
+    if (device->ops->join != NULL) {
+        device->ops->join(device->self, takes_part);
+    }
 }
 
 void vta_device_close(vta_device *device)

@@ -28,6 +28,7 @@ typedef enum fsim_state { FSIM_IDLE, FSIM_RUNNING, FSIM_ENDED, FSIM_QUIT } fsim_
 
 typedef struct fsim_device {
     vta_dram *dram;
+    bool beside; /* it is another core's */
     vta_fsim *fsim;
     pthread_t thread;
     bool has_thread;
@@ -226,7 +227,7 @@ static void fsim_close(void *self)
         pthread_join(device->thread, NULL);
     }
     vta_fsim_destroy(device->fsim);
-    vta_dram_destroy(device->dram);
+    vta_dram_destroy(device->beside ? NULL : device->dram);
     if (device->process == getpid()) { /* a fork's copy may be held by a thread that it has not */
         pthread_cond_destroy(&device->changed);
         pthread_mutex_destroy(&device->lock);
@@ -249,7 +250,13 @@ static vta_status start_parts(fsim_device *device, const vta_opening *opening, v
     const fsim_options *set = opening->options;
     device->stop = opening->stop;
     device->again = set->strict ? NULL : opening->again;
-    VTA_TRY(vta_dram_create(&device->dram, diag));
+    const fsim_device *first = opening->beside;
+    device->beside = first != NULL;
+    if (first != NULL) {
+        device->dram = first->dram;
+    } else {
+        VTA_TRY(vta_dram_create(&device->dram, diag));
+    }
     const vta_bus bus = vta_dram_bus(device->dram);
     VTA_TRY(vta_fsim_create(&opening->config, &bus, set->strict, &device->fsim, diag));
     return start_thread(device, diag);
@@ -276,6 +283,7 @@ static vta_status open_fsim(vta_opening *opening, vta_diag *diag)
 const vta_backend_kind vta_fsim_kind = {
     .simulator = true,
     .forks = true,
+    .has_cores = true,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .options_size = sizeof(fsim_options),

@@ -33,9 +33,21 @@ struct vta_remote {
 
 /* ---- URIs */
 
+/* The machine of hw/soc is built and simulated where simulators are: on no board. */
+#ifdef VTA_NO_RTL_SIMULATORS
+enum { HAS_MACHINE = 0 };
+#else
+enum { HAS_MACHINE = 1 };
+#endif
+
+static bool is_machine(const char *uri)
+{
+    return HAS_MACHINE && strncmp(uri, "soc:", 4) == 0;
+}
+
 bool vta_remote_is(const char *uri)
 {
-    return uri != NULL && (strncmp(uri, "ssh:", 4) == 0 || strncmp(uri, "pipe:", 5) == 0);
+    return uri != NULL && (strncmp(uri, "ssh:", 4) == 0 || strncmp(uri, "pipe:", 5) == 0 || is_machine(uri));
 }
 
 /* An option of the connection, or NULL where it is one of the device. */
@@ -114,6 +126,7 @@ static vta_status take_apart(vta_remote_place *place, const char *uri, vta_str *
                              vta_diag *diag)
 {
     const bool ssh = strncmp(place->text, "ssh:", 4) == 0;
+    place->is_soc = is_machine(place->text);
     char *rest = strchr(place->text, ':') + 1;
     char *query = strchr(rest, '?');
     if (query != NULL) {
@@ -124,6 +137,11 @@ static vta_status take_apart(vta_remote_place *place, const char *uri, vta_str *
     VTA_TRY(split_query(place, query, ssh, device, others, diag));
     if (ssh) {
         return split_ssh(place, uri, rest, device, diag);
+    }
+    if (HAS_MACHINE && place->is_soc) {
+        *device = rest;
+        return *rest != '\0' ? VTA_OK
+                             : vta_fail(diag, VTA_INVALID, "expected soc:CONFIG, as soc:tiny, not '%s'", uri);
     }
     return *rest != '\0' ? VTA_OK : vta_fail(diag, VTA_INVALID, "expected pipe:COMMAND, not 'pipe:'");
 }
@@ -260,6 +278,33 @@ static vta_status start_shell(vta_remote *r, const vta_remote_place *place, vta_
     const vta_status status = command != NULL ? vta_child_start(&r->child, argv, diag) : vta_no_memory(diag);
     free(command);
     return status;
+}
+
+/* vtac-soc as $VTA_SOC says, or beside this program, or in the PATH. */
+static void find_machine(char *path, size_t size)
+{
+    static const char name[] = "vtac-soc";
+    const char *given = getenv("VTA_SOC");
+    char own[4096];
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(own, '/');
+    (void)snprintf(path, size, "%s", given != NULL && *given != '\0' ? given : name);
+    if (given == NULL && slash != NULL) {
+        *slash = '\0';
+        const int whole = snprintf(path, size, "%s/%s", own, name);
+        if (whole < 0 || (size_t)whole >= size || access(path, X_OK) != 0) {
+            (void)snprintf(path, size, "%s", name);
+        }
+    }
+}
+
+static vta_status start_machine(vta_remote *r, const vta_remote_place *place, vta_diag *diag)
+{
+    char program[4352];
+    find_machine(program, sizeof program);
+    char *argv[] = {program, place->device, NULL};
+    return vta_child_start(&r->child, argv, diag);
 }
 
 /* ---- frames */
@@ -486,8 +531,13 @@ vta_status vta_remote_open(const vta_remote_place *place, const vta_remote_optio
         return vta_no_memory(diag);
     }
     r->is_ssh = place->host != NULL;
-    (void)snprintf(r->where, sizeof r->where, "%s", r->is_ssh ? place->host : "pipe");
-    vta_status status = r->is_ssh ? start_ssh(r, place, diag) : start_shell(r, place, diag);
+    (void)snprintf(r->where, sizeof r->where, "%s",
+                   r->is_ssh                      ? place->host
+                   : HAS_MACHINE && place->is_soc ? "soc"
+                                                  : "pipe");
+    vta_status status = r->is_ssh                      ? start_ssh(r, place, diag)
+                        : HAS_MACHINE && place->is_soc ? start_machine(r, place, diag)
+                                                       : start_shell(r, place, diag);
     vta_channel_init(&r->channel, r->child.out, r->child.in, (double)place->patience_s);
     status = status == VTA_OK ? shake_hands(r, diag) : status;
     if (status != VTA_OK) {

@@ -12,8 +12,10 @@
 
 #include "backend.h"
 #include "mmio.h"
+#include "rtl_machine.h"
 #include "vta/clock.h"
 #include "vta/dram.h"
+#include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/fsim.h"
 #include "vta/log.h"
@@ -73,6 +75,10 @@ typedef struct rtlsim_device {
     void *object;
     const vta_rtlsim *rtl;
     void *instance;
+    struct rtlsim_device *beside; /* the first core, which has what all share; NULL: this is the first */
+    rtl_machine *machine;         /* NULL: no other core was ever opened */
+    uint32_t core;
+    double end; /* of the wait's patience, by vta_now; 0: none */
     vta_dram *dram;
     vta_bus bus;
     vta_mmio mmio;
@@ -101,12 +107,27 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     device->rtl->write(device->instance, offset, value);
 }
 
+/* Runs the clock: of this core alone, or beside others until its run ends. A short wait is a poll, which does
+ * not wait for others. */
+static void pass_time(rtlsim_device *device, double seconds)
+{
+    const double poll_s = 1e-3;
+    const rtl_patience patience = {device->mmio.stop, device->end, &device->cycles};
+    if (device->machine == NULL) {
+        atomic_fetch_add(&device->cycles, device->rtl->step(device->instance, STEP_CYCLES));
+    } else if (seconds < poll_s) {
+        vta_rtl_machine_poll(device->machine, device->core);
+    } else {
+        vta_rtl_machine_wait(device->machine, device->core, &patience);
+    }
+}
+
 static vta_status page_wait(void *context, double seconds, vta_diag *diag)
 {
     rtlsim_device *device = context;
     const double end = vta_now() + seconds;
     do {
-        atomic_fetch_add(&device->cycles, device->rtl->step(device->instance, STEP_CYCLES));
+        pass_time(device, seconds);
         const char *failure = device->rtl->failure(device->instance);
         if (failure != NULL && strncmp(failure, VTA_RTLSIM_TIMELINE, sizeof VTA_RTLSIM_TIMELINE - 1) == 0) {
             return vta_fail(diag, VTA_IO, "device '%s': %s", device->scheme, failure);
@@ -115,8 +136,17 @@ static vta_status page_wait(void *context, double seconds, vta_diag *diag)
             return vta_fail(diag, VTA_PROTOCOL, "device '%s': the simulated hardware broke a rule: %s",
                             device->scheme, failure);
         }
-    } while (!device->rtl->irq(device->instance) && vta_now() < end);
+    } while (device->machine == NULL && !device->rtl->irq(device->instance) && vta_now() < end);
     return VTA_OK;
+}
+
+/* Other cores run beside this one. */
+static void rtlsim_join(void *self, bool takes_part)
+{
+    const rtlsim_device *device = self;
+    if (device->machine != NULL) {
+        vta_rtl_machine_join(device->machine, device->core, takes_part);
+    }
 }
 
 /* The device's functions. */
@@ -128,6 +158,10 @@ static vta_status rtlsim_submit(void *self, const vta_launch *launch, vta_diag *
     atomic_store(&device->cycles, 0);
     if (device->skips) {
         return VTA_OK;
+    }
+    if (device->machine != NULL) {
+        const rtl_patience patience = {device->mmio.stop, 0, &device->cycles};
+        vta_rtl_machine_begin(device->machine, device->core, &patience);
     }
     vta_mmio_start(&device->mmio, launch, device->watchdog);
     return VTA_OK;
@@ -141,6 +175,7 @@ static vta_status rtlsim_wait(void *self, double timeout_s, vta_report *report, 
         *report = device->report;
         return VTA_OK;
     }
+    device->end = timeout_s > 0 ? vta_now() + timeout_s : 0;
     return vta_mmio_finish(&device->mmio, device->scheme, timeout_s, report, diag);
 }
 
@@ -293,11 +328,15 @@ static void rtlsim_close(void *self)
     }
     vta_writer_drop(&device->timeline);
     vta_writer_drop(&device->waves);
+    if (device->machine != NULL) {
+        vta_rtl_machine_remove(device->machine, device->core);
+        vta_rtl_machine_destroy(device->beside == NULL ? device->machine : NULL);
+    }
     if (device->object != NULL) {
         (void)dlclose(device->object);
     }
     vta_fsim_destroy(device->fsim);
-    vta_dram_destroy(device->dram);
+    vta_dram_destroy(device->beside == NULL ? device->dram : NULL);
     free(device);
 }
 
@@ -315,6 +354,7 @@ static const vta_backend_ops ops = {
     .play = rtlsim_play,
     .block = rtlsim_block,
     .cycles = rtlsim_cycles,
+    .join = rtlsim_join,
     .dram = rtlsim_dram,
 };
 
@@ -366,6 +406,29 @@ static vta_status open_file(const char **path, vta_writer *file, vta_diag *diag)
     return VTA_OK;
 }
 
+/* Takes from the first core: machine, memory and its model. Only that one writes timeline and waves. */
+static vta_status join_first(rtlsim_device *device, vta_rtlsim_options *rtl, vta_diag *diag)
+{
+    rtlsim_device *first = device->beside;
+    if (device->rtl->step_together == NULL || rtl->stall_percent != 0) {
+        return vta_fail(diag, VTA_UNSUPPORTED, "device '%s' has one core%s", device->scheme,
+                        rtl->stall_percent != 0 ? " where back-pressure is random ('stall')" : "");
+    }
+    if (first->machine == NULL) {
+        first->machine = vta_rtl_machine_create(first->rtl);
+        if (first->machine == NULL) {
+            return vta_no_memory(diag);
+        }
+        vta_rtl_machine_add(first->machine, first->core, first->instance);
+    }
+    first->whim = device->whim = "other cores share its memory ('cores')";
+    device->machine = first->machine;
+    device->dram = first->dram;
+    rtl->beside = first->instance;
+    rtl->timeline_file = rtl->trace_file = NULL;
+    return VTA_OK;
+}
+
 static vta_status start_instance(rtlsim_device *device, const vta_opening *opening, vta_diag *diag)
 {
     const rtlsim_options *set = opening->options;
@@ -381,7 +444,11 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
                    : rtl.trace_file != NULL ? "it writes waves ('trace')"
                    : rtl.dram.rate != 0     ? "its memory refreshes rows at times of its own ('dram')"
                                             : NULL;
-    VTA_TRY(vta_dram_create(&device->dram, diag));
+    if (device->beside != NULL) {
+        VTA_TRY(join_first(device, &rtl, diag));
+    } else {
+        VTA_TRY(vta_dram_create(&device->dram, diag));
+    }
     device->bus = vta_dram_bus(device->dram);
     VTA_TRY(open_file(&rtl.timeline_file, &device->timeline, diag));
     VTA_TRY(open_file(&rtl.trace_file, &device->waves, diag));
@@ -393,6 +460,9 @@ static vta_status start_instance(rtlsim_device *device, const vta_opening *openi
     device->instance = device->rtl->create(&rtl, &device->bus, message, sizeof message);
     if (device->instance == NULL) {
         return vta_fail(diag, VTA_NO_DEVICE, "device '%s' does not start: %s", device->scheme, message);
+    }
+    if (device->machine != NULL) {
+        vta_rtl_machine_add(device->machine, device->core, device->instance);
     }
     return vta_mmio_probe(&device->mmio, device->scheme, &opening->config, diag);
 }
@@ -419,6 +489,8 @@ static vta_status open_rtlsim(vta_opening *opening, vta_diag *diag)
     }
     (void)snprintf(device->scheme, sizeof device->scheme, "%s", opening->scheme);
     device->mmio = (vta_mmio){.context = device, .read = page_read, .write = page_write, .wait = page_wait};
+    device->beside = opening->beside;
+    device->core = opening->core;
     device->mmio.stop = opening->stop;
     device->mmio.again = opening->again;
     const vta_status status = open_parts(device, opening, diag);
@@ -434,6 +506,7 @@ static vta_status open_rtlsim(vta_opening *opening, vta_diag *diag)
 const vta_backend_kind vta_tsim_kind = {
     .simulator = true,
     .forks = true,
+    .has_cores = true,
     .options = options,
     .option_count = OPTIONS - SYSTEMC_ONLY,
     .options_size = sizeof(rtlsim_options),

@@ -129,9 +129,12 @@ static uio_memory *memory_of(uio_device *d, uint64_t addr, uint64_t size)
 }
 
 /* The device as messages name it. */
-static void name_place(char *text, size_t size, const char *scheme, const char *place)
+static void name_place(char *text, size_t size, const char *scheme, const char *place, uint32_t core)
 {
-    (void)snprintf(text, size, "%s%s%s", scheme, *place != '\0' ? ":" : "", place);
+    const int used = snprintf(text, size, "%s%s%s", scheme, *place != '\0' ? ":" : "", place);
+    if (core > 0 && used >= 0 && (size_t)used < size) {
+        (void)snprintf(text + used, size - (size_t)used, ", core %u", core);
+    }
 }
 
 /* Free bytes of all memories: in the largest piece, together, and the size of all memories. */
@@ -279,11 +282,12 @@ static const vta_backend_ops ops = {
     .reset = uio_reset,
 };
 
-static vta_status open_memories(uio_device *d, const char *dir, const uio_options *set, vta_diag *diag)
+static vta_status open_memories(uio_device *d, const char *dir, const char *name, const uio_options *set,
+                                vta_diag *diag)
 {
     uio_memory_node nodes[UIO_MEMORIES];
     uint32_t count;
-    VTA_TRY(vta_uio_find_memory(dir, set->name, set->memory, nodes, &count, diag));
+    VTA_TRY(vta_uio_find_memory(dir, name, set->memory, nodes, &count, diag));
     for (uint32_t i = 0; i < count; i++) {
         VTA_TRY(vta_uio_memory_open(&nodes[i], &d->memories[d->memory_count], diag));
         d->memory_count++;
@@ -295,12 +299,15 @@ static vta_status open_parts(uio_device *d, vta_opening *opening, vta_diag *diag
 {
     const uio_options *set = opening->options;
     uio_node node;
-    VTA_TRY(vta_uio_find(opening->place, set->name, &node, diag));
+    char name[UIO_NAME];
+    vta_uio_core_name(set->name, opening->core, name);
+    VTA_TRY(vta_uio_find(opening->place, name, &node, diag));
     VTA_TRY(vta_uio_page_open(&node, d->where, &d->page, diag));
     d->page.mmio.stop = opening->stop;
     d->page.mmio.again = opening->again;
     VTA_TRY(vta_mmio_config(&d->page.mmio, d->where, &opening->config, diag));
-    return open_memories(d, opening->place, set, diag);
+    opening->cores = vta_uio_count(opening->place, set->name);
+    return open_memories(d, opening->place, set->name, set, diag);
 }
 
 static vta_status open_uio(vta_opening *opening, vta_diag *diag)
@@ -310,7 +317,7 @@ static vta_status open_uio(vta_opening *opening, vta_diag *diag)
     if (d == NULL) {
         return vta_fail(diag, VTA_NOMEM, "no memory for device '%s'", opening->uri);
     }
-    name_place(d->where, sizeof d->where, opening->scheme, opening->place);
+    name_place(d->where, sizeof d->where, opening->scheme, opening->place, opening->core);
     d->page = (uio_page){.fd = -1, .irq_fd = -1, .unmask_fd = -1};
     d->watchdog = set->watchdog;
     d->turn = (uio_turn){.wait_s = (double)set->queue, .stop = opening->stop};
@@ -328,6 +335,7 @@ static vta_status open_uio(vta_opening *opening, vta_diag *diag)
 }
 
 const vta_backend_kind vta_uio_kind = {
+    .has_cores = true,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .options_size = sizeof(uio_options),
@@ -368,31 +376,60 @@ static vta_status survey_memory(const char *dir, const uio_options *set, bool op
     return VTA_OK;
 }
 
+/* Opens the register page of a core. */
+static vta_status survey_core(const char *dir, const uio_options *set, uint32_t core, bool *guarded,
+                              uio_node *node, vta_diag *diag)
+{
+    char name[UIO_NAME];
+    uio_page page;
+    vta_uio_core_name(set->name, core, name);
+    VTA_TRY(vta_uio_find(dir, name, node, diag));
+    VTA_TRY(vta_uio_page_open(node, "uio", &page, diag));
+    *guarded = *guarded && VTA_REG_GET(GUARD_WINDOWS, page.mmio.read(&page, VTA_REG_GUARD)) != 0;
+    vta_uio_page_close(&page);
+    return VTA_OK;
+}
+
+/* The nodes of all cores in a list; `guarded`, unless NULL: opens them, and all have their windows set. */
+static vta_status survey_cores(const char *dir, const uio_options *set, bool *guarded, char *text,
+                               size_t size, vta_diag *diag)
+{
+    uint32_t core = 0;
+    int used = 0;
+    do {
+        char name[UIO_NAME];
+        uio_node node;
+        vta_uio_core_name(set->name, core, name);
+        VTA_TRY(guarded != NULL ? survey_core(dir, set, core, guarded, &node, diag)
+                                : vta_uio_find(dir, name, &node, diag));
+        used += snprintf(text + used, size - (size_t)used, guarded != NULL ? "%s%s" : "%s%s is '%s'",
+                         core > 0 ? ", " : "", node.node, name);
+        core++;
+    } while (core < vta_uio_count(dir, set->name) && used >= 0 && (size_t)used < size);
+    return VTA_OK;
+}
+
 static vta_status survey_part(const vta_uri *uri, const uio_options *set, vta_uio_part part, char *text,
                               size_t size, vta_diag *diag)
 {
     enum { LEAST = 64 << 10 }; /* a small program and its data */
     const char *dir = uri->place;
-    uio_node node;
-    uio_page page;
     room r = {0};
-    char memory[UIO_PATH];
+    bool guarded = true;
+    char other[UIO_PATH];
     if (part == VTA_UIO_TEMPERATURE) {
         return vta_uio_temperature(dir, text, size, diag);
     }
     if (part == VTA_UIO_MEMORY) {
         VTA_TRY(survey_memory(dir, set, true, &r, text, size, diag));
-        name_place(memory, sizeof memory, uri->scheme, dir);
-        return r.piece >= LEAST ? VTA_OK : too_little(memory, LEAST, &r, diag);
+        name_place(other, sizeof other, uri->scheme, dir, 0);
+        return r.piece >= LEAST ? VTA_OK : too_little(other, LEAST, &r, diag);
     }
-    VTA_TRY(vta_uio_find(dir, set->name, &node, diag));
     if (part == VTA_UIO_NODE) {
-        (void)snprintf(text, size, "%s is '%s'", node.node, set->name);
-        return survey_memory(dir, set, false, &r, memory, sizeof memory, diag);
+        VTA_TRY(survey_cores(dir, set, NULL, text, size, diag));
+        return survey_memory(dir, set, false, &r, other, sizeof other, diag);
     }
-    VTA_TRY(vta_uio_page_open(&node, "uio", &page, diag));
-    const bool guarded = VTA_REG_GET(GUARD_WINDOWS, page.mmio.read(&page, VTA_REG_GUARD)) != 0;
-    vta_uio_page_close(&page);
+    VTA_TRY(survey_cores(dir, set, &guarded, text, size, diag));
     if (part == VTA_UIO_WINDOWS) {
         (void)snprintf(text, size, "%s",
                        guarded
@@ -401,8 +438,8 @@ static vta_status survey_part(const vta_uri *uri, const uio_options *set, vta_ui
                              "vta-load' sets them");
         return VTA_OK;
     }
-    VTA_TRY(survey_memory(dir, set, true, &r, memory, sizeof memory, diag));
-    (void)snprintf(text, size, "%s and the memory can be opened", node.node);
+    VTA_TRY(survey_memory(dir, set, true, &r, other, sizeof other, diag));
+    (void)snprintf(text + strlen(text), size - strlen(text), " and the memory can be opened");
     return VTA_OK;
 }
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "mmio.h"
-#include "vta/driver.h"
+#include "vta/cores.h"
 
 enum { UIO_PATH = 512, UIO_NAME = 64, UIO_MEMORIES = 8 };
 
@@ -47,6 +47,12 @@ typedef struct uio_memory_node {
 } uio_memory_node;
 
 vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_diag *diag);
+
+/* The name of a core's UIO device: the first one has `name` itself, the others a number behind it. */
+void vta_uio_core_name(const char *name, uint32_t core, char out[UIO_NAME]);
+
+/* Number of cores: UIO devices of these names, without a gap. */
+uint32_t vta_uio_count(const char *dir, const char *name);
 
 /* All that are called `name`; where that is NULL, all whose name begins with "udmabuf" or "vta", or else the
  * second map of the UIO device `device`, whose name is UIO_MAP. */

@@ -145,6 +145,26 @@ vta_status vta_uio_find(const char *dir, const char *name, uio_node *out, vta_di
     return status;
 }
 
+void vta_uio_core_name(const char *name, uint32_t core, char out[UIO_NAME])
+{
+    print_name(out, UIO_NAME, core > 0 ? "%s%u" : "%s", name, core);
+}
+
+uint32_t vta_uio_count(const char *dir, const char *name)
+{
+    char sys[UIO_PATH], node[UIO_PATH], core[UIO_NAME];
+    bool found = true;
+    uint32_t count = 0;
+    while (found && count < VTA_CORES_MAX) {
+        vta_str others = {0};
+        vta_uio_core_name(name, count, core);
+        found = find_entry(dir, core, sys, node, &others);
+        vta_str_free(&others);
+        count += found;
+    }
+    return count;
+}
+
 /* The class is called u-dma-buf since version 2 of the module, udmabuf before. */
 static const char *const memory_classes[] = {"class/u-dma-buf", "class/udmabuf"};
 

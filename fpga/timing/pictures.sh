@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# pictures.sh VTAC [NETWORK…]: pictures a second = the configuration's clock / the network's cycles on tsim, in the configuration's memory, beside
+# pictures.sh VTAC [NETWORK…]: pictures a second = the configuration's clock / the network's cycles on tsim, in the configuration's memory (of several
+# cores, each with a picture: the cycles of all, by the pictures), beside
 # what rivals.txt names; of these networks only. The clock is what the configuration says, and CLOCK_FROM where it has that from: `./run timing`.
 set -eu
 vtac=$1
@@ -26,7 +27,8 @@ import sys
 
 config, network, goal, rival, who = sys.argv[1:]
 mhz = json.load(open("config.json", encoding="utf-8"))
-cycles = json.load(open(f"{network}.{config}.json", encoding="utf-8"))["cycles"]
+ran = json.load(open(f"{network}.{config}.json", encoding="utf-8"))
+cycles = round(ran["cycles"] / ran.get("pictures", 1))
 rate = 1e6 * mhz["CLOCK_MHZ"] / cycles
 print(f"{config:<13} {network:<18} {cycles:>10} {mhz['CLOCK_MHZ']:>5} {rate:>10.1f} {goal:>6} {rate / float(rival):>6.2f}  {who}  [clock: {mhz['CLOCK_FROM']}]")
 END

@@ -12,10 +12,12 @@
 #   doubled                    how a clock at twice the rate is made, for an array that wants one: `outputs` are two of an MMCM,
 #                              `dividers` are two buffers behind one, of which one divides: less skew, where a part has such buffers
 #   control, control_clock     its master for registers, and that port's clock
-#   memory, memory_clock       its slave towards DRAM, and that port's clock
-#   interrupt                  its pin for the accelerator's interrupt
+#   memory, memory_clock       its slave towards DRAM, and that port's clock. A configuration of several cores (CORES) has as many
+#                              accelerators, and each has a port: @PORT@ stands for its number, @GP@ for that of its S_AXI_GP
+#   port_properties            how the processing system is set for each of these ports
+#   interrupt                  its pin for the accelerators' interrupts, core by core
 #   segments                   the parts of DRAM behind `memory` that the accelerator sees
-#   registers                  the address of the register page; the device tree has the same
+#   registers                  the address of the first core's register page, those of the others 8 KiB apart; the device tree has the same
 #   externals                  interfaces of the processing system that are pins of the package
 #   xdc                        constraints beside the board's script
 
@@ -117,6 +119,31 @@ proc clock_of {root config} {
     return $mhz
 }
 
+# The number of accelerators beside each other.
+proc cores_of {root config} {
+    set in [open [expr {[file isfile $config] ? $config : [file join $root isa configs $config.json]}]]
+    set text [read $in]
+    close $in
+    return [expr {[regexp {"CORES"\s*:\s*(\d+)} $text - cores] ? $cores : 1}]
+}
+
+# The name of a cell that each core has: the first one's has no number.
+proc cell_of {name core} {
+    return [expr {$core == 0 ? $name : "$name$core"}]
+}
+
+# A value of `board` for the port of a core.
+proc of_port {board key core} {
+    return [string map [list @PORT@ $core @GP@ [expr {2 + $core}]] [dict get $board $key]]
+}
+
+# The numbers of all cores.
+proc numbers {board} {
+    set all {}
+    for {set core 0} {$core < [dict get $board cores]} {incr core} { lappend all $core }
+    return $all
+}
+
 proc add_sources {board root build headers} {
     set files [concat [glob -directory [file join $root hw rtl] */*.v] [list [file join $root fpga vivado vta_board.v]]]
     add_files -norecurse [lsort $files]
@@ -176,19 +203,71 @@ proc connect_clock {board} {
         set clock ps/[dict get $board clock]
         set doubled $clock
     }
-    connect_bd_net [get_bd_pins $doubled] [get_bd_pins vta/aclk2x]
-    set sinks [list vta/aclk control/ACLK control/S00_ACLK control/M00_ACLK memory/ACLK memory/S00_ACLK memory/M00_ACLK \
-        reset/slowest_sync_clk ps/[dict get $board control_clock] ps/[dict get $board memory_clock]]
-    foreach sink $sinks {
+    foreach sink [list control/ACLK control/S00_ACLK reset/slowest_sync_clk ps/[dict get $board control_clock]] {
         connect_bd_net [get_bd_pins $clock] [get_bd_pins $sink]
     }
     connect_bd_net [get_bd_pins ps/[dict get $board reset]] [get_bd_pins reset/ext_reset_in]
-    foreach sink {control/ARESETN memory/ARESETN} {
-        connect_bd_net [get_bd_pins reset/interconnect_aresetn] [get_bd_pins $sink]
+    connect_bd_net [get_bd_pins reset/interconnect_aresetn] [get_bd_pins control/ARESETN]
+    connect_bd_net [get_bd_pins reset/peripheral_aresetn] [get_bd_pins control/S00_ARESETN]
+    foreach core [numbers $board] {
+        connect_core_clock $board $core $clock $doubled
     }
-    foreach sink {control/S00_ARESETN control/M00_ARESETN memory/S00_ARESETN memory/M00_ARESETN vta/aresetn} {
+}
+
+# The same for a core and its ways to the processing system.
+proc connect_core_clock {board core clock doubled} {
+    set vta [cell_of vta $core]
+    set memory [cell_of memory $core]
+    connect_bd_net [get_bd_pins $doubled] [get_bd_pins $vta/aclk2x]
+    foreach sink [list $vta/aclk control/M0${core}_ACLK $memory/ACLK $memory/S00_ACLK $memory/M00_ACLK \
+        ps/[of_port $board memory_clock $core]] {
+        connect_bd_net [get_bd_pins $clock] [get_bd_pins $sink]
+    }
+    connect_bd_net [get_bd_pins reset/interconnect_aresetn] [get_bd_pins $memory/ARESETN]
+    foreach sink [list control/M0${core}_ARESETN $memory/S00_ARESETN $memory/M00_ARESETN $vta/aresetn] {
         connect_bd_net [get_bd_pins reset/peripheral_aresetn] [get_bd_pins $sink]
     }
+}
+
+# An interconnect converts protocols and widths.
+proc create_interconnect {name masters} {
+    create_bd_cell -type ip -vlnv [ip_of axi_interconnect] $name
+    set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI $masters] [get_bd_cells $name]
+}
+
+# An accelerator, with its registers behind `control` and its port towards DRAM.
+proc create_core {board core} {
+    set vta [cell_of vta $core]
+    set memory [cell_of memory $core]
+    create_bd_cell -type module -reference vta_board $vta
+    create_interconnect $memory 1
+    connect_bd_intf_net [get_bd_intf_pins control/M0${core}_AXI] [get_bd_intf_pins $vta/S_AXI]
+    connect_bd_intf_net [get_bd_intf_pins $vta/M_AXI] [get_bd_intf_pins $memory/S00_AXI]
+    connect_bd_intf_net [get_bd_intf_pins $memory/M00_AXI] [get_bd_intf_pins ps/[of_port $board memory $core]]
+}
+
+proc assign_core {board core} {
+    set vta [cell_of vta $core]
+    assign_bd_address -offset [format 0x%08X [expr {[dict get $board registers] + 0x2000 * $core}]] -range 8K \
+        -target_address_space [get_bd_addr_spaces ps/Data] [get_bd_addr_segs $vta/S_AXI/reg0]
+    foreach segment [of_port $board segments $core] {
+        assign_bd_address -target_address_space [get_bd_addr_spaces $vta/M_AXI] [get_bd_addr_segs ps/$segment]
+    }
+}
+
+# One interrupt is the pin's, several are its bits.
+proc connect_interrupts {board} {
+    set pin ps/[dict get $board interrupt]
+    if {[dict get $board cores] == 1} {
+        connect_bd_net [get_bd_pins vta/irq] [get_bd_pins $pin]
+        return
+    }
+    create_bd_cell -type ip -vlnv [ip_of xlconcat] interrupts
+    set_property -dict [list CONFIG.NUM_PORTS [dict get $board cores]] [get_bd_cells interrupts]
+    foreach core [numbers $board] {
+        connect_bd_net [get_bd_pins [cell_of vta $core]/irq] [get_bd_pins interrupts/In$core]
+    }
+    connect_bd_net [get_bd_pins interrupts/dout] [get_bd_pins $pin]
 }
 
 proc create_design {board} {
@@ -198,23 +277,16 @@ proc create_design {board} {
     foreach interface [dict get $board externals] {
         make_bd_intf_pins_external -name $interface [get_bd_intf_pins ps/$interface]
     }
-    create_bd_cell -type module -reference vta_board vta
     create_bd_cell -type ip -vlnv [ip_of proc_sys_reset] reset
-    foreach cell {control memory} { # protocols and widths are converted in there
-        create_bd_cell -type ip -vlnv [ip_of axi_interconnect] $cell
-        set_property -dict {CONFIG.NUM_SI 1 CONFIG.NUM_MI 1} [get_bd_cells $cell]
-    }
+    create_interconnect control [dict get $board cores]
     connect_bd_intf_net [get_bd_intf_pins ps/[dict get $board control]] [get_bd_intf_pins control/S00_AXI]
-    connect_bd_intf_net [get_bd_intf_pins control/M00_AXI] [get_bd_intf_pins vta/S_AXI]
-    connect_bd_intf_net [get_bd_intf_pins vta/M_AXI] [get_bd_intf_pins memory/S00_AXI]
-    connect_bd_intf_net [get_bd_intf_pins memory/M00_AXI] [get_bd_intf_pins ps/[dict get $board memory]]
+    foreach core [numbers $board] {
+        create_core $board $core
+    }
     connect_clock $board
-    connect_bd_net [get_bd_pins vta/irq] [get_bd_pins ps/[dict get $board interrupt]]
-
-    assign_bd_address -offset [dict get $board registers] -range 8K \
-        -target_address_space [get_bd_addr_spaces ps/Data] [get_bd_addr_segs vta/S_AXI/reg0]
-    foreach segment [dict get $board segments] {
-        assign_bd_address -target_address_space [get_bd_addr_spaces vta/M_AXI] [get_bd_addr_segs ps/$segment]
+    connect_interrupts $board
+    foreach core [numbers $board] {
+        assign_core $board $core
     }
     validate_bd_design
     save_bd_design
@@ -282,6 +354,10 @@ proc build_board {board root arguments} {
     }
     dict set board parameters [parameters_of $board $params]
     dict set board mhz [clock_of $root [dict get $board config]]
+    dict set board cores [cores_of $root [dict get $board config]]
+    foreach core [numbers $board] {
+        dict lappend board properties {*}[of_port $board port_properties $core]
+    }
     set made [expr {[doubles $board] ? [dict get $board source] : [dict get $board mhz]}]
     dict set board properties [string map [list @MHZ@ $made] [dict get $board properties]]
     create_project -force vta [file join $build project] -part [dict get $board part]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Boards with a Zynq UltraScale+: vivado -mode batch -source fpga/zynqmp/build.tcl -tclargs BOARD BUILD HEADERS PARAMS
-# (./run bitstream BOARD passes them). Registers on HPM0 of the full-power domain, DRAM through HP0, everything on PL clock 0. DRAM beyond
+# (./run bitstream BOARD passes them). Registers on HPM0 of the full-power domain, DRAM of core N through HPN, everything on PL clock 0. DRAM beyond
 # 2 GiB lies above 32 GiB, and is an address segment of its own.
 set here [file dirname [file normalize [info script]]]
 set root [file normalize [file join $here .. ..]]
@@ -18,8 +18,6 @@ build_board [dict merge $row [dict create \
         CONFIG.PSU__USE__M_AXI_GP1 0
         CONFIG.PSU__USE__M_AXI_GP2 0
         CONFIG.PSU__MAXIGP0__DATA_WIDTH 32
-        CONFIG.PSU__USE__S_AXI_GP2 1
-        CONFIG.PSU__SAXIGP2__DATA_WIDTH 128
         CONFIG.PSU__USE__IRQ0 1
         CONFIG.PSU__HIGH_ADDRESS__ENABLE @HIGH@
     }] \
@@ -29,10 +27,11 @@ build_board [dict merge $row [dict create \
     doubled dividers \
     control M_AXI_HPM0_FPD \
     control_clock maxihpm0_fpd_aclk \
-    memory S_AXI_HP0_FPD \
-    memory_clock saxihp0_fpd_aclk \
+    port_properties {CONFIG.PSU__USE__S_AXI_GP@GP@ 1 CONFIG.PSU__SAXIGP@GP@__DATA_WIDTH 128} \
+    memory S_AXI_HP@PORT@_FPD \
+    memory_clock saxihp@PORT@_fpd_aclk \
     interrupt pl_ps_irq0 \
-    segments [expr {$high ? {SAXIGP2/HP0_DDR_LOW SAXIGP2/HP0_DDR_HIGH} : {SAXIGP2/HP0_DDR_LOW}}] \
+    segments [expr {$high ? {SAXIGP@GP@/HP@PORT@_DDR_LOW SAXIGP@GP@/HP@PORT@_DDR_HIGH} : {SAXIGP@GP@/HP@PORT@_DDR_LOW}}] \
     registers 0xA0000000 \
     externals {} \
     xdc [file join $here vta.xdc]]] $root $argv

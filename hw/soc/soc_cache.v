@@ -15,7 +15,8 @@
 module soc_cache #(
     parameter integer LOG_LINES     = 7,
     parameter integer LOG_BUS_BYTES = 3,
-    parameter integer LOG_BEATS     = 2     // of a line
+    parameter integer LOG_BEATS     = 2,    // of a line
+    parameter integer APART         = 0     // a request comes when the one before is over, but for a store
 ) (
     input  wire                          clk,
     input  wire                          rst,
@@ -113,7 +114,7 @@ module soc_cache #(
     wire missed = on && !on_write && state == RUN && !hit && !failed;
     assign done  = on && state == RUN && (on_write ? write_ready : hit || failed);
     assign fault = failed;
-    assign ready = state == RUN && (!on || done && !on_write);
+    assign ready = state == RUN && (!on || APART == 0 && done && !on_write);
     assign rdata = data_read[32*word +: 32];
 
     assign read_valid  = state == ASK;

@@ -2,7 +2,7 @@
 //
 // soc_csr -- the control and status registers of a hart that has machine mode alone, its traps and its counters.
 //
-// Contract: known and the value of register `index` are combinational. write stores new_value at the clock's edge; a
+// Contract: whether a register `asked` is known and the value of register `index` are combinational. write stores new_value at the clock's edge; a
 // register that cannot be written ignores it, and the core refuses the instruction where RISC-V says so. trap notes pc,
 // cause and value and shuts interrupts off, leave restores them; of trap, leave and write there is one a cycle at most.
 // irq says that an interrupt is to be taken before the next instruction, wake that one waits, taken or not.
@@ -12,8 +12,9 @@ module soc_csr (
     input  wire        clk,
     input  wire        rst,
 
-    input  wire [11:0] index,
+    input  wire [11:0] asked,
     output reg         known,
+    input  wire [11:0] index,
     output reg  [31:0] value,
     input  wire        write,
     input  wire [31:0] new_value,
@@ -58,7 +59,13 @@ module soc_csr (
     assign irq_cause = irq_external && external_on ? EXTERNAL : TIMER;
 
     always @* begin
-        known = 1'b1;
+        case (asked)
+            MSTATUS, MISA, MIE, MTVEC, MSCRATCH, MEPC, MCAUSE, MTVAL, MIP, MCYCLE, CYCLE, MCYCLEH, CYCLEH, MINSTRET, INSTRET,
+            MINSTRETH, INSTRETH, MVENDORID, MARCHID, MIMPID, MHARTID: known = 1'b1;
+            default: known = 1'b0;
+        endcase
+    end
+    always @* begin
         value = 32'd0;
         case (index)
             MSTATUS:              value = {19'd0, 2'b11, 3'd0, enabled_before, 3'd0, enabled, 3'd0};
@@ -74,8 +81,7 @@ module soc_csr (
             MCYCLEH, CYCLEH:      value = cycles[63:32];
             MINSTRET, INSTRET:    value = retired[31:0];
             MINSTRETH, INSTRETH:  value = retired[63:32];
-            MVENDORID, MARCHID, MIMPID, MHARTID: ;
-            default:              known = 1'b0;
+            default: ;          // of the maker's numbers all are 0
         endcase
     end
 

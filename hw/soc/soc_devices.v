@@ -59,7 +59,7 @@ module soc_devices #(
     wire is_uart        = is_device && on_addr[12:3] == 10'd0;
     wire is_timer       = is_device && on_addr[12:4] == 9'h100;
     wire is_accelerator = on_addr[31:16] == ACCELERATOR && on_addr[15:13] == 3'd0;
-    wire here           = state == START && !is_accelerator;
+    wire here           = state == START;
 
     assign ready = state == IDLE;
     assign done  = state == DONE;

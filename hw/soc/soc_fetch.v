@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// soc_fetch -- asks for instructions ahead of the core, two at most, and drops those that a jump makes useless.
+// soc_fetch -- asks for instructions ahead of the core, two at most, and drops those that a jump makes useless. Three have
+// room here, so that it asks in every cycle without looking at take.
 //
 // Contract: a request is taken in a cycle with ask_valid and ask_ready; until then it may change or go. Its answer comes
 // in a later cycle, in order. insn stays while insn_valid and not take. jump may come in any cycle; what was asked for
@@ -31,14 +32,15 @@ module soc_fetch #(
     reg  [1:0]  asked;      // requests without an answer
     reg  [1:0]  useless;    // of them, those from before a jump: the first ones
     reg  [1:0]  count;      // instructions that wait here
-    reg  [32:0] head, second;
+    reg  [32:0] head, second, third;
 
     wire       accepted  = ask_valid && ask_ready;
     wire       put       = answer_valid && useless == 2'd0;
     wire [1:0] asked_now = asked + {1'b0, accepted} - {1'b0, answer_valid};
-    wire [1:0] taken     = asked - useless + count;
+    wire [1:0] taken     = asked - useless + count;    // places of the queue
+    wire [1:0] left      = count - {1'b0, take};
 
-    assign ask_valid  = !rst && !asked[1] && (taken < 2'd2 || take);
+    assign ask_valid  = !rst && !asked[1] && taken != 2'd3;
     assign ask_addr   = {next, 2'b00};
     assign insn_valid = count != 2'd0;
     assign {insn_fault, insn} = head;
@@ -55,7 +57,7 @@ module soc_fetch #(
                 count   <= 2'd0;
             end else begin
                 if (answer_valid && useless != 2'd0) useless <= useless - 2'd1;
-                count <= count + {1'b0, put} - {1'b0, take};
+                count <= left + {1'b0, put};
             end
         end
     end
@@ -67,8 +69,10 @@ module soc_fetch #(
     end
 
     always @(posedge clk) begin
-        if (take || count == 2'd0) head <= count[1] ? second : {answer_fault, answer_insn};
-        if (put) second <= {answer_fault, answer_insn};
+        if (take) {head, second} <= {second, third};
+        if (put && left == 2'd0) head <= {answer_fault, answer_insn};
+        if (put && left == 2'd1) second <= {answer_fault, answer_insn};
+        if (put && left == 2'd2) third <= {answer_fault, answer_insn};
     end
 endmodule
 

@@ -2,8 +2,8 @@
 //
 // soc_muldiv -- products, quotients and remainders of RV32M.
 //
-// Contract: start is one cycle, with funct3, x and y, which stay until done. done comes with the result: a cycle after
-// start for a product, 33 cycles after it for a quotient or a remainder. Division by 0 gives all ones and the dividend;
+// Contract: start is one cycle, with funct3, x and y, which stay until done. done comes with the result: two cycles after
+// start for a product, 33 after it for a quotient or a remainder. Division by 0 gives all ones and the dividend;
 // the least number divided by -1 gives itself and 0, as RV32M says.
 `default_nettype none
 
@@ -19,17 +19,25 @@ module soc_muldiv (
 );
     localparam [2:0] MUL = 3'd0, MULHSU = 3'd2, MULHU = 3'd3;
 
-    // Products: 33 bits each, so that one multiplier serves signed and unsigned operands.
+    // Products: of halves, then their sum. An upper half has a 17th bit, its sign or 0 for an unsigned operand.
     wire               x_signed = funct3 != MULHU;
     wire               y_signed = funct3 != MULHU && funct3 != MULHSU;
-    wire signed [32:0] x_wide   = {x_signed && x[31], x};
-    wire signed [32:0] y_wide   = {y_signed && y[31], y};
-    // The waiver: the two upper bits repeat the sign.
-    // verilator lint_off UNUSEDSIGNAL
-    reg  signed [65:0] product;
-    // verilator lint_on UNUSEDSIGNAL
-    reg                product_done;
-    always @(posedge clk) product <= x_wide * y_wide;
+    wire signed [16:0] x_upper  = {x_signed && x[31], x[31:16]};
+    wire signed [16:0] y_upper  = {y_signed && y[31], y[31:16]};
+    wire signed [16:0] x_lower  = {1'b0, x[15:0]};
+    wire signed [16:0] y_lower  = {1'b0, y[15:0]};
+    reg         [31:0] upper, lower;
+    reg  signed [33:0] middle_x, middle_y;
+    wire signed [34:0] middle   = {middle_x[33], middle_x} + {middle_y[33], middle_y};
+    reg         [63:0] product;
+    reg                halves_done, product_done;
+    always @(posedge clk) begin
+        upper    <= x_upper * y_upper;
+        lower    <= x_lower * y_lower;
+        middle_x <= x_upper * y_lower;
+        middle_y <= x_lower * y_upper;
+        product  <= {upper, lower} + {{13{middle[34]}}, middle, 16'd0};
+    end
 
     // Quotients: one bit a cycle of the operands' absolute values, signs in the last cycle.
     wire        is_divide   = funct3[2];
@@ -50,9 +58,11 @@ module soc_muldiv (
     always @(posedge clk) begin
         if (rst) begin
             steps        <= 6'd0;
+            halves_done  <= 1'b0;
             product_done <= 1'b0;
         end else begin
-            product_done <= start && !is_divide;
+            halves_done  <= start && !is_divide;
+            product_done <= halves_done;
             if (start && is_divide) steps <= 6'd33;
             else if (dividing) steps <= steps - 6'd1;
         end

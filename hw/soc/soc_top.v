@@ -77,16 +77,18 @@ module soc_top #(
     wire [31:0] i_addr, i_data, d_addr, d_wdata;
     reg  [31:0] d_rdata;
     wire [3:0]  d_wstrb;
+    wire        to_memory = d_addr[31];
     wire        irq, irq_timer;
     soc_cpu #(.RESET_PC(RESET_PC)) cpu (
         .clk(clk), .rst(rst),
         .i_valid(i_valid), .i_ready(i_ready), .i_addr(i_addr), .i_done(i_done), .i_data(i_data), .i_fault(i_fault),
-        .d_valid(d_valid), .d_ready(d_ready), .d_write(d_write), .d_addr(d_addr), .d_wdata(d_wdata), .d_wstrb(d_wstrb),
+        .d_valid(d_valid), .d_ready(d_ready), .d_posted(to_memory), .d_write(d_write), .d_addr(d_addr), .d_wdata(d_wdata), .d_wstrb(d_wstrb),
         .d_done(d_done), .d_rdata(d_rdata), .d_fault(d_fault),
         .fence(fence), .fence_i(fence_i), .irq_timer(irq_timer), .irq_external(irq)
     );
 
-    // ---- Its caches; data goes by its address. One access is on at a time, so an answer is never two.
+    // ---- Its caches; data goes by its address. One access is on at a time, so an answer is never two. A store into memory is
+    // posted: the cache has it, nothing overtakes it there, and no fault of it would come back.
 
     wire            i_line, i_line_ready, i_beat, d_line, d_line_ready, d_beat;
     wire [31:0]     i_line_addr, d_line_addr;
@@ -101,22 +103,22 @@ module soc_top #(
         .write_valid(), .write_ready(1'b0), .write_addr(), .write_data(), .write_strb()
     );
 
-    wire        to_memory = d_addr[31];
     wire        c_ready, c_done, c_fault, p_ready, p_done, p_fault;
     wire [31:0] c_rdata, p_rdata;
     wire        write_valid, write_ready, quiet;
     wire [31:0] write_addr, write_data;
     wire [3:0]  write_strb;
-    assign d_ready = to_memory ? c_ready : p_ready;
+    // Both at rest: whom a request is for is known late, and only a store of the one keeps the other waiting.
+    assign d_ready = c_ready && p_ready;
     // An answer reaches the core a cycle later: tags, comparison, and the core's own way to a register are too long for one.
     always @(posedge clk) begin
-        d_done  <= !rst && (c_done || p_done);
+        d_done  <= !rst && (c_done && !write_valid || p_done);
         d_rdata <= p_done ? p_rdata : c_rdata;
         d_fault <= p_done ? p_fault : c_fault;
     end
-    soc_cache #(.LOG_LINES(LOG_LINES), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_BEATS(LOG_BEATS)) dcache (
+    soc_cache #(.LOG_LINES(LOG_LINES), .LOG_BUS_BYTES(LOG_BUS_BYTES), .LOG_BEATS(LOG_BEATS), .APART(1)) dcache (
         .clk(clk), .rst(rst), .forget(fence),
-        .valid(d_valid && to_memory), .ready(c_ready), .is_write(d_write), .addr(d_addr), .wdata(d_wdata), .wstrb(d_wstrb),
+        .valid(d_valid && to_memory && p_ready), .ready(c_ready), .is_write(d_write), .addr(d_addr), .wdata(d_wdata), .wstrb(d_wstrb),
         .done(c_done), .rdata(c_rdata), .fault(c_fault),
         .read_valid(d_line), .read_ready(d_line_ready), .read_addr(d_line_addr),
         .beat_valid(d_beat), .beat_last(beat_last), .beat_fault(beat_fault), .beat_data(beat_data),
@@ -191,8 +193,8 @@ module soc_top #(
     wire [1:0]  l_bresp, l_rresp;
     soc_devices #(.DIVIDER(UART_DIVIDER)) devices (
         .clk(clk), .rst(rst),
-        .valid(d_valid && !to_memory), .ready(p_ready), .is_write(d_write), .addr(d_addr), .wdata(d_wdata),
-        .done(p_done), .rdata(p_rdata), .fault(p_fault), .quiet(quiet),
+        .valid(d_valid && !to_memory && c_ready), .ready(p_ready), .is_write(d_write), .addr(d_addr), .wdata(d_wdata),
+        .done(p_done), .rdata(p_rdata), .fault(p_fault), .quiet(quiet && !write_valid),
         .awvalid(l_awvalid), .awready(l_awready), .awaddr(l_awaddr), .wvalid(l_wvalid), .wready(l_wready),
         .wdata_out(l_wdata), .bvalid(l_bvalid), .bready(l_bready), .bresp(l_bresp),
         .arvalid(l_arvalid), .arready(l_arready), .araddr(l_araddr), .rvalid(l_rvalid), .rready(l_rready),

@@ -3,7 +3,7 @@
 // soc_uart -- a serial line, 8 data bits, no parity, one stop bit.
 //
 // Contract: a byte is taken with send while not busy; a byte that came stays in data while full, until taken; one that
-// comes meanwhile takes its place. A bit lasts DIVIDER cycles.
+// comes meanwhile takes its place. A bit lasts DIVIDER cycles, 2 or more.
 `default_nettype none
 
 module soc_uart #(
@@ -31,7 +31,7 @@ module soc_uart #(
     always @(posedge clk) begin
         if (rst) out_left <= 4'd0;
         else if (!busy && send) out_left <= 4'd10;
-        else if (busy && out_time == LAST) out_left <= out_left - 4'd1;
+        else if (out_time == LAST) out_left <= out_left - 4'd1;
         if (!busy) begin
             out_bits <= {1'b1, send_data, 1'b0};
             out_time <= 32'd0;
@@ -46,7 +46,7 @@ module soc_uart #(
     reg  [7:0]  in_bits;
     reg  [3:0]  in_left;        // 10: the start bit is looked at again; 1: the stop bit
     reg  [31:0] in_time;
-    wire        sample = in_left != 4'd0 && in_time == LAST;
+    wire        sample = in_time == LAST;       // never while nothing comes
     always @(posedge clk) begin
         line <= {line[0], rx};
         if (rst) begin

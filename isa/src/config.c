@@ -70,6 +70,18 @@ enum {
     STRING_SIZE = sizeof(((vta_config *)0)->name)
 };
 
+/* True for a key that is left out of what is written down where it has its default. */
+static bool is_unwritten(const number_key *key)
+{
+#define VTA_CONFIG(field, key, def, min, max, hw, doc)
+#define VTA_CONFIG_LATE(field) || key->offset == offsetof(vta_config, field)
+    return key->hw == UNWRITTEN
+#include "vta/config.def"
+        ;
+#undef VTA_CONFIG_LATE
+#undef VTA_CONFIG
+}
+
 /* VTA's one key for both sides of the array. */
 static const char block_key[] = "LOG_BLOCK";
 
@@ -518,7 +530,7 @@ char *vta_config_to_json(const vta_config *config)
     const char *between = "";
     for (size_t i = 0; i < NUMBERS; i++) {
         const uint32_t value = number_of(config, &number_keys[i]);
-        if (number_keys[i].hw != UNWRITTEN || value != number_keys[i].def) {
+        if (!is_unwritten(&number_keys[i]) || value != number_keys[i].def) {
             vta_str_printf(&str, "%s  \"%s\" : %" PRIu32, between, number_keys[i].name, value);
             between = ",\n";
         }

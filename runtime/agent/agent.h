@@ -44,7 +44,7 @@ typedef struct agent {
     } upload;
     vta_model *model;
 
-    /* What an interruption is to stop; both threads look at it. */
+    /* The run that an interruption is to stop; both threads look at it. */
     pthread_mutex_t lock;
     vta_device *running_device;
     vta_model *running_model;
@@ -65,7 +65,7 @@ void agent_running(agent *a, vta_device *device, vta_model *model);
 /* The end of a handler's reading: VTA_PROTOCOL where the request was malformed. */
 vta_status agent_read(const vta_content *in, vta_diag *diag);
 
-/* Whether this agent opens a device: it does not go on to a third machine, nor start a client's commands, nor
+/* Says if this agent opens a device: it does not go on to a third machine, nor start a client's commands, nor
  * run programs unchecked unless whoever started it said so. */
 vta_status agent_takes(const agent *a, const char *uri, vta_diag *diag);
 

@@ -124,7 +124,7 @@ static void name_of(const agent *a, uint64_t hash, uint64_t size, char *path, si
     (void)snprintf(path, room, "%s/%016" PRIx64 "-%" PRIu64 ".so", a->folder, hash, size);
 }
 
-/* Whether a file is what its name says; a file that is damaged is not there. */
+/* True if a file is what its name says; a file that is damaged is not there. */
 static bool good_file(const char *path, uint64_t hash, uint64_t size)
 {
     struct stat info;

@@ -20,7 +20,7 @@ void agent_device_close(agent *a)
     a->block_bytes = 0;
 }
 
-/* Whether a URI asks for programs that the checker does not see. */
+/* True if a URI asks for programs that the checker does not see. */
 static bool asks_unchecked(const char *uri)
 {
     const char *value;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "vta/file.h"
 
 static void on_signal(int number)
 {
@@ -40,6 +41,7 @@ static int serve(bool is_unchecked)
 
 int main(int argc, char **argv)
 {
+    (void)vta_standard_hold();
     const bool is_unchecked = argc == 3 && strcmp(argv[2], "--unchecked") == 0;
     if ((argc == 2 || is_unchecked) && strcmp(argv[1], "--stdio") == 0) {
         return serve(is_unchecked);

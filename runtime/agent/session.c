@@ -126,8 +126,8 @@ static void *listen_on(void *context)
     s->over = true;
     (void)pthread_cond_broadcast(&s->changed);
     (void)pthread_mutex_unlock(&s->lock);
-    /* What runs is stopped, again and again: it may just be about to start. What does not stop, a kernel of
-     * the host that takes minutes, ends with the process. */
+    /* The run is stopped, again and again: it may just be about to start. A kernel of the host that takes
+     * minutes does not stop; it ends with the process. */
     const struct timespec nap = {.tv_nsec = 20000000};
     enum { NAPS = 250 };
     for (int i = 0; i < NAPS && is_busy(s); i++) {

@@ -8,7 +8,7 @@ set -eu
 image=$1
 shift
 root=$(cd "$(dirname "$0")/../.." && pwd)
-base=$(sed -n 's/^FROM \([^ ]*\)$/\1/p' "$root/Containerfile")
+base=$(sed -n 's/^FROM \([^ ]*\)$/\1/p' "$root/runtime/install/Containerfile")
 
 works() { trial=$(buildah from scratch 2>/dev/null) && buildah rm "$trial" >/dev/null; }
 works || export STORAGE_DRIVER="${STORAGE_DRIVER:-vfs}"
@@ -26,4 +26,4 @@ if ! buildah inspect --type image "$base" >/dev/null 2>&1 && ! buildah pull -q "
     buildah commit -q "$made" "$base" >/dev/null
     buildah rm "$made" >/dev/null
 fi
-buildah bud --pull-never "$@" -f "$root/Containerfile" --ignorefile "$root/.containerignore" -t "$image" "$root"
+buildah bud --pull-never "$@" -f "$root/runtime/install/Containerfile" --ignorefile "$root/.containerignore" -t "$image" "$root"

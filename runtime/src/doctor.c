@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "vta/clock.h"
+#include "vta/cores.h"
 #include "vta/remote.h"
 #include "vta/runtime.h"
 #include "vta/uio.h"
@@ -115,9 +116,9 @@ static uint32_t count_wrong(const vta_config *c, const int8_t *x, const int8_t *
     return wrong;
 }
 
-static vta_status check_product(patient *p, vta_job *job, uint32_t pass, vta_diag *diag)
+static vta_status check_product(vta_device *device, vta_job *job, uint32_t pass, vta_diag *diag)
 {
-    const vta_config *c = vta_device_config(p->device);
+    const vta_config *c = vta_device_config(device);
     void *host[3];
     for (uint32_t i = 0; i < 3; i++) {
         VTA_TRY(vta_job_memory(job, (vta_buffer){i}, &host[i], diag));
@@ -133,18 +134,40 @@ static vta_status check_product(patient *p, vta_job *job, uint32_t pass, vta_dia
                                  wrong, TILES * c->batch * c->block_out, pass + 1);
 }
 
-static vta_status check_answer(patient *p, char *text, size_t size, vta_diag *diag)
+static vta_status check_core(vta_device *device, vta_diag *diag)
 {
     vta_code *code = NULL;
     vta_job *job = NULL;
-    vta_status status = record_product(vta_device_config(p->device), &code, diag);
-    status = status == VTA_OK ? vta_job_create(code, p->device, &job, diag) : status;
+    vta_status status = record_product(vta_device_config(device), &code, diag);
+    status = status == VTA_OK ? vta_job_create(code, device, &job, diag) : status;
     for (uint32_t pass = 0; pass < PASSES && status == VTA_OK; pass++) {
-        status = check_product(p, job, pass, diag);
+        status = check_product(device, job, pass, diag);
     }
     vta_job_destroy(job);
     vta_code_destroy(code);
-    (void)snprintf(text, size, "%d products with different data are right", PASSES);
+    return status;
+}
+
+static vta_status check_other_core(vta_device *first, uint32_t core, vta_diag *diag)
+{
+    vta_device *device = NULL;
+    VTA_TRY(vta_device_open_core(first, core, &device, diag));
+    const vta_status status = check_core(device, diag);
+    vta_device_close(device);
+    return status == VTA_OK ? VTA_OK : vta_context(diag, "core %" PRIu32, core);
+}
+
+static vta_status check_answer(patient *p, char *text, size_t size, vta_diag *diag)
+{
+    const uint32_t cores = vta_device_cores(p->device);
+    vta_status status = check_core(p->device, diag);
+    for (uint32_t core = 1; core < cores && status == VTA_OK; core++) {
+        status = check_other_core(p->device, core, diag);
+    }
+    const int used = snprintf(text, size, "%d products with different data are right", PASSES);
+    if (cores > 1 && used >= 0 && (size_t)used < size) {
+        (void)snprintf(text + used, size - (size_t)used, " on each of %" PRIu32 " cores", cores);
+    }
     return status;
 }
 

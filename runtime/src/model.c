@@ -573,6 +573,16 @@ uint64_t vta_model_cycles(const vta_model *m)
     return cycles;
 }
 
+double vta_model_host_estimate(const vta_model *m, const char **processor)
+{
+    static const double a_second = 1e12;
+    const vta_artifact_board *board = m->engine.board;
+    if (processor != NULL) {
+        *processor = board != NULL ? board->processor : NULL;
+    }
+    return board != NULL ? (double)board->host_ps / a_second : 0.0;
+}
+
 size_t vta_model_workspace_bytes(const vta_model *m)
 {
     return (size_t)m->engine.artifact->workspace_bytes;

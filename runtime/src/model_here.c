@@ -22,6 +22,7 @@
 #include "vta/kernels.h"
 #include "vta/log.h"
 #include "vta/room.h"
+#include "vta/uri.h"
 
 typedef struct here {
     vta_engine *engine;
@@ -634,6 +635,9 @@ static vta_status open_accelerator(const vta_model_options *options, here *h, vt
     }
     h->timeout_s = options->timeout_s;
     h->priority = options->priority;
+    if (!needed && options->device != NULL && !vta_kernels_is(options->device)) {
+        return vta_uri_check(options->device, diag); /* a misspelt one would pass for one that was used */
+    }
     return needed ? vta_accel_open(h->artifact, options, &h->accel, diag) : VTA_OK;
 }
 
@@ -759,6 +763,8 @@ vta_status vta_here_load(const char *path, const vta_model_options *options, vta
     }
     VTA_TRY(vta_library_open(path, &h->library, diag));
     const vta_artifact *artifact = vta_library_symbol(&h->library, VTA_ARTIFACT_SYMBOL);
+    const vta_artifact_board *board = vta_library_symbol(&h->library, VTA_ARTIFACT_BOARD_SYMBOL);
+    engine->board = board != NULL && board->size == sizeof *board ? board : NULL;
     return artifact != NULL ? open_artifact(artifact, options, h, diag)
                             : vta_fail(diag, VTA_SYNTAX, "it is not a compiled model (no '%s' in it)",
                                        VTA_ARTIFACT_SYMBOL);

@@ -286,6 +286,7 @@ static int look(const char *uri)
 int main(int argc, char **argv)
 {
     request r;
+    (void)vta_standard_hold();
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         return fputs(usage, stdout) < 0;
     }

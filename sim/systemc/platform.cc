@@ -152,7 +152,7 @@ SC_MODULE(axi_to_tlm)
     {
         static const vta_bus none = {nullptr, nullptr};
         options.backend = {begin, this};
-        mem_ = vta_axi_mem_create(&options, &none);
+        mem_ = vta_axi_mem_create(&options, &none, nullptr);
         if (mem_ == nullptr) {
             throw std::bad_alloc();
         }

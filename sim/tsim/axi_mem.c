@@ -47,17 +47,38 @@ typedef struct axi_dram {
     uint64_t period;   /* of the clock, in millionths of a picosecond: 10^12 / MHz */
     uint32_t answer;   /* cycles from a write's last beat to its answer */
     uint32_t buffered; /* bytes that the controller holds for writing */
+} axi_dram;
+
+/* Answers that a DRAM owes one port. */
+typedef struct axi_debt {
     uint64_t there[VTA_AXI_BURSTS][VTA_AXI_BEATS]; /* by beat of a read: the cycle from which it may go */
     vta_dram_request *filling[VTA_AXI_BURSTS];     /* by burst of writes */
-} axi_dram;
+} axi_debt;
+
+/* The state that the ports of one memory share. */
+typedef struct axi_pool {
+    vta_axi_mem *ports[VTA_AXI_PORTS]; /* NULL: destroyed */
+    uint32_t count;                    /* of ports, since the first was created */
+    uint64_t cycle;                    /* of all ports together */
+    uint64_t filled;                   /* the cycle that the credit is of */
+    uint64_t credit, limit;            /* of both directions, in bytes times shared_cycles */
+    uint64_t services;                 /* beats that went, so far */
+    uint64_t promised;                 /* of the credit, to writes that may come in this cycle */
+    axi_dram *dram;                    /* NULL: none */
+} axi_pool;
 
 struct vta_axi_mem {
     vta_axi_options options;
-    axi_dram *dram; /* NULL: none */
+    axi_pool *pool;
+    uint32_t port;  /* of the pool */
+    axi_dram *dram; /* the pool's; NULL: none */
+    axi_debt *debt; /* NULL: no DRAM */
     vta_bus bus;
     uint32_t credit_limit, threshold;
-    uint64_t shared_credit, shared_limit; /* of both directions, in bytes times shared_cycles */
-    int32_t reads_ahead;                  /* beats, of writes, as far as it is remembered: AHEAD */
+    int32_t reads_ahead; /* beats, of writes, as far as it is remembered: AHEAD */
+    uint64_t served;     /* number of the pool's service that was the last one here */
+    bool rests;          /* in this cycle nothing is driven anew */
+    bool new_r, new_b;   /* the channel is free for the next beat */
     uint64_t cycle, random;
     direction read, write;
     uint64_t strobes[VTA_AXI_BURSTS][VTA_AXI_BEATS];
@@ -96,10 +117,16 @@ static bool is_shared(const vta_axi_mem *mem)
     return mem->options.shared_bytes != 0 && mem->options.shared_cycles != 0;
 }
 
-static void refill_shared(vta_axi_mem *mem)
+/* Once in a cycle of all ports, for whichever drives first. */
+static void refill_shared(const vta_axi_mem *mem)
 {
-    const uint64_t sum = mem->shared_credit + mem->options.shared_bytes;
-    mem->shared_credit = sum < mem->shared_limit ? sum : mem->shared_limit;
+    axi_pool *pool = mem->pool;
+    if (pool->filled != pool->cycle) {
+        const uint64_t sum = pool->credit + mem->options.shared_bytes;
+        pool->credit = sum < pool->limit ? sum : pool->limit;
+        pool->filled = pool->cycle;
+        pool->promised = 0;
+    }
 }
 
 /* Takes a beat out of what both directions share. */
@@ -107,7 +134,9 @@ static void spend(vta_axi_mem *mem, bool write)
 {
     if (is_shared(mem)) {
         const uint64_t beat = shared_beat(mem);
-        mem->shared_credit -= beat <= mem->shared_credit ? beat : mem->shared_credit;
+        axi_pool *pool = mem->pool;
+        pool->credit -= beat <= pool->credit ? beat : pool->credit;
+        mem->served = write ? mem->served : ++pool->services;
         mem->reads_ahead += write ? (mem->reads_ahead > -AHEAD ? -1 : 0) : (mem->reads_ahead < AHEAD ? 1 : 0);
     }
 }
@@ -115,21 +144,82 @@ static void spend(vta_axi_mem *mem, bool write)
 /* True where a beat may go although a waiting beat of the other direction goes first. */
 static bool has_share(const vta_axi_mem *mem, bool others_first)
 {
-    return !is_shared(mem) || mem->shared_credit >= shared_beat(mem) * (others_first ? 2 : 1);
+    return !is_shared(mem) ||
+           mem->pool->credit >= mem->pool->promised + shared_beat(mem) * (others_first ? 2 : 1);
 }
 
-/* A DRAM at rest, at the time of the next cycle, if the port waits for none of its data. */
+/* No port waits for the memory. */
+static bool is_idle_pool(const axi_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->count; i++) {
+        if (pool->ports[i] != NULL && !vta_axi_mem_idle(pool->ports[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A DRAM at rest, at the time of the next cycle, if no port waits for any of its data. */
 static void rest_dram(vta_axi_mem *mem)
 {
     axi_dram *d = mem->dram;
-    if (d != NULL && vta_axi_mem_idle(mem)) {
+    if (d != NULL && is_idle_pool(mem->pool)) {
         d->queue = (vta_dram_queue){.kind = mem->options.dram, .counts = d->queue.counts};
-        d->begin = mem->cycle;
+        d->begin = mem->pool->cycle;
         d->buffered = 0;
     }
 }
 
-vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus)
+static axi_dram *create_dram(const vta_axi_options *options)
+{
+    axi_dram *d = calloc(1, sizeof *d);
+    if (d != NULL) {
+        d->queue.kind = options->dram;
+        d->queue.counts.peak = 1e6 * options->dram.rate * options->dram.width / 8;
+        d->period = UINT64_C(1000000000000) / options->clock_mhz;
+        d->answer = vta_dram_answer_cycles(&options->dram, options->clock_mhz);
+    }
+    return d;
+}
+
+/* A port's pool: that of the memory that it is a port of, or one of its own. */
+static bool join_pool(vta_axi_mem *mem, vta_axi_mem *beside)
+{
+    axi_pool *pool = beside != NULL ? beside->pool : calloc(1, sizeof *pool);
+    const bool is_dram = mem->options.dram.rate > 0;
+    if (pool == NULL || pool->count == VTA_AXI_PORTS) {
+        return false;
+    }
+    mem->pool = pool;
+    mem->port = pool->count;
+    pool->ports[pool->count++] = mem;
+    if (beside == NULL) {
+        pool->limit = 2 * shared_beat(mem) + mem->options.shared_bytes - 1;
+        pool->dram = is_dram ? create_dram(&mem->options) : NULL;
+    }
+    mem->dram = pool->dram;
+    mem->debt = is_dram ? calloc(1, sizeof *mem->debt) : NULL;
+    return !is_dram || (mem->dram != NULL && mem->debt != NULL);
+}
+
+/* The last port takes the pool along. */
+static void leave_pool(vta_axi_mem *mem)
+{
+    axi_pool *pool = mem->pool;
+    if (pool == NULL) {
+        return;
+    }
+    pool->ports[mem->port] = NULL;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        if (pool->ports[i] != NULL) {
+            return;
+        }
+    }
+    free(pool->dram);
+    free(pool);
+}
+
+vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus, vta_axi_mem *beside)
 {
     vta_axi_mem *mem = calloc(1, sizeof *mem);
     if (mem == NULL) {
@@ -138,35 +228,26 @@ vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *b
     mem->options = *options;
     mem->bus = *bus;
     mem->options.latency = options->latency > 0 ? options->latency : 1;
+    mem->options.shared_bytes = options->dram.rate > 0 ? 0 : options->shared_bytes;
     mem->credit_limit = options->bus_bytes + options->bandwidth - 1;
-    mem->shared_limit = 2 * shared_beat(mem) + options->shared_bytes - 1;
     mem->threshold = (uint32_t)((uint64_t)options->stall_percent * 65536 / 100);
     mem->random = options->seed;
     size_t bytes = (size_t)VTA_AXI_BURSTS * VTA_AXI_BEATS * options->bus_bytes;
     mem->read.data = malloc(bytes);
     mem->write.data = malloc(bytes);
-    const bool is_dram = options->dram.rate > 0;
-    if (is_dram) {
-        mem->options.shared_bytes = 0;
-        mem->dram = calloc(1, sizeof *mem->dram);
-    }
-    if (mem->read.data == NULL || mem->write.data == NULL || (is_dram && mem->dram == NULL)) {
+    if (!join_pool(mem, beside) || mem->read.data == NULL || mem->write.data == NULL) {
         vta_axi_mem_destroy(mem);
         return NULL;
     }
-    if (is_dram) {
-        mem->dram->queue.counts.peak = 1e6 * options->dram.rate * options->dram.width / 8;
-        mem->dram->period = UINT64_C(1000000000000) / options->clock_mhz;
-        mem->dram->answer = vta_dram_answer_cycles(&options->dram, options->clock_mhz);
-        rest_dram(mem);
-    }
+    rest_dram(mem);
     return mem;
 }
 
 void vta_axi_mem_destroy(vta_axi_mem *mem)
 {
     if (mem != NULL) {
-        free(mem->dram);
+        leave_pool(mem);
+        free(mem->debt);
         free(mem->read.data);
         free(mem->write.data);
         free(mem);
@@ -375,16 +456,21 @@ static uint32_t take_address(vta_axi_mem *mem, direction *d, const vta_axi_addre
 
 /* ---- the DRAM */
 
-static uint64_t time_of(const vta_axi_mem *mem, uint64_t cycle)
+static uint64_t time_of(const axi_dram *d, uint64_t cycle)
 {
-    return (cycle - mem->dram->begin) * mem->dram->period / 1000000;
+    return (cycle - d->begin) * d->period / 1000000;
 }
 
 /* The first cycle at or after a time. */
-static uint64_t cycle_of(const vta_axi_mem *mem, uint64_t ps)
+static uint64_t cycle_of(const axi_dram *d, uint64_t ps)
 {
-    const uint64_t period = mem->dram->period;
-    return mem->dram->begin + (ps * 1000000 + period - 1) / period;
+    return d->begin + (ps * 1000000 + d->period - 1) / d->period;
+}
+
+/* A burst of a port, as the DRAM knows it. */
+static uint32_t tag_of(const vta_axi_mem *mem, uint32_t slot)
+{
+    return mem->port * VTA_AXI_BURSTS + slot;
 }
 
 /* Asks the DRAM for a read burst. */
@@ -392,9 +478,9 @@ static void ask_dram(vta_axi_mem *mem, uint32_t slot, uint32_t bytes)
 {
     axi_dram *d = mem->dram;
     const burst *b = &mem->read.bursts[slot];
-    (void)vta_dram_add(&d->queue, false, time_of(mem, mem->cycle), b->base, bytes, slot);
+    (void)vta_dram_add(&d->queue, false, time_of(d, mem->pool->cycle), b->base, bytes, tag_of(mem, slot));
     for (uint32_t i = 0; i < b->beats; i++) {
-        d->there[slot][i] = NEVER;
+        mem->debt->there[slot][i] = NEVER;
     }
 }
 
@@ -403,10 +489,10 @@ static void announce_write(vta_axi_mem *mem, uint32_t slot)
 {
     axi_dram *d = mem->dram;
     const burst *b = &mem->write.bursts[slot];
-    vta_dram_request *r = vta_dram_add(&d->queue, true, time_of(mem, mem->cycle), b->base,
-                                       b->beats * mem->options.bus_bytes, slot);
+    vta_dram_request *r = vta_dram_add(&d->queue, true, time_of(d, mem->pool->cycle), b->base,
+                                       b->beats * mem->options.bus_bytes, tag_of(mem, slot));
     r->there = 0;
-    d->filling[slot] = r;
+    mem->debt->filling[slot] = r;
 }
 
 /* A beat of a write burst has come; `b->beat` counts it. */
@@ -414,7 +500,7 @@ static void fill_write(vta_axi_mem *mem, uint32_t slot)
 {
     axi_dram *d = mem->dram;
     const burst *b = &mem->write.bursts[slot];
-    vta_dram_request *r = d->filling[slot];
+    vta_dram_request *r = mem->debt->filling[slot];
     const uint32_t bus = mem->options.bus_bytes, column = vta_dram_column_bytes(&d->queue.kind);
     const uint64_t end = b->base + (uint64_t)b->beat * bus;
     r->there = b->beat == b->beats ? r->columns : (uint32_t)((end - r->addr) / column);
@@ -432,28 +518,33 @@ static uint32_t bytes_of_column(const vta_axi_mem *mem, const burst *b, uint32_t
 }
 
 /* The data of a column are there: beats that end in it may go. */
-static void finish_column(vta_axi_mem *mem, const vta_dram_done *done)
+static void finish_column(axi_pool *pool, const vta_dram_done *done)
 {
-    axi_dram *d = mem->dram;
+    axi_dram *d = pool->dram;
     uint64_t first;
     if (done->write) {
         const uint32_t bytes = vta_dram_column_bytes(&d->queue.kind);
         d->buffered -= bytes < d->buffered ? bytes : d->buffered;
         return;
     }
-    const burst *b = &mem->read.bursts[done->tag];
+    const uint32_t slot = done->tag % VTA_AXI_BURSTS;
+    vta_axi_mem *mem = pool->ports[done->tag / VTA_AXI_BURSTS];
+    if (mem == NULL) {
+        return;
+    }
+    const burst *b = &mem->read.bursts[slot];
     const uint32_t bytes = bytes_of_column(mem, b, done->column, &first), bus = mem->options.bus_bytes;
     const uint64_t begin = (first - b->base) / bus, end = (first + bytes - b->base) / bus;
     for (uint64_t i = begin; i < end; i++) {
-        d->there[done->tag][i] = cycle_of(mem, done->at);
+        mem->debt->there[slot][i] = cycle_of(d, done->at);
     }
 }
 
 /* The column accesses of the cycle that begins. */
-static void run_dram(vta_axi_mem *mem)
+static void run_dram(axi_pool *pool)
 {
-    axi_dram *d = mem->dram;
-    const uint64_t now = time_of(mem, mem->cycle), until = time_of(mem, mem->cycle + 1);
+    axi_dram *d = pool->dram;
+    const uint64_t now = time_of(d, pool->cycle), until = time_of(d, pool->cycle + 1);
     vta_dram_done done;
     if (vta_dram_is_idle(&d->queue)) {
         d->buffered = 0; /* columns that were written in part */
@@ -461,7 +552,7 @@ static void run_dram(vta_axi_mem *mem)
     }
     d->queue.counts.busy_ps += vta_dram_is_busy(&d->queue) ? until - now : 0;
     while (vta_dram_next(&d->queue, now, until, &done)) {
-        finish_column(mem, &done);
+        finish_column(pool, &done);
     }
 }
 
@@ -607,7 +698,7 @@ static void drive_read(vta_axi_mem *mem, vta_axi_slave *s, bool writing)
     }
     const burst *b = &d->bursts[d->head];
     if (b->ready > mem->cycle || !has_share(mem, writing && mem->reads_ahead > 0) ||
-        (mem->dram != NULL && mem->dram->there[d->head][b->beat] > mem->cycle)) {
+        (mem->debt != NULL && mem->debt->there[d->head][b->beat] > mem->pool->cycle)) {
         return;
     }
     spend(mem, false);
@@ -636,7 +727,21 @@ static void drive_response(vta_axi_mem *mem, vta_axi_slave *s)
     s->bresp = b->error ? VTA_AXI_DECERR : VTA_AXI_OKAY;
 }
 
-static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, bool new_r, bool new_b)
+/* Takes what both directions and all ports share for a write that may come in the next cycle. One that is
+ * offered already counts as served now. */
+static bool promise_write(vta_axi_mem *mem, bool offered)
+{
+    if (!has_share(mem, false)) {
+        return false;
+    }
+    if (is_shared(mem)) {
+        mem->pool->promised += shared_beat(mem);
+        mem->served = offered ? ++mem->pool->services : mem->served;
+    }
+    return true;
+}
+
+static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)
 {
     const uint32_t held = mem->threshold != 0 ? stalls(mem) : 0;
     if (is_slow(mem)) {
@@ -646,13 +751,13 @@ static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, b
     if (is_shared(mem)) {
         refill_shared(mem);
     }
-    if (new_r) {
+    if (mem->new_r) {
         s->rvalid = 0;
         if ((held & STALL_R) == 0) {
             drive_read(mem, s, m->wvalid && mem->write.filled < mem->write.count);
         }
     }
-    if (new_b) {
+    if (mem->new_b) {
         s->bvalid = 0;
         if ((held & STALL_B) == 0) {
             drive_response(mem, s);
@@ -664,8 +769,8 @@ static void drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s, b
     if (mem->hold_address && !owes_data && !m->wvalid) {
         s->awready = 0;
     }
-    s->wready = owes_data && (held & STALL_W) == 0 && has_credit(mem, &mem->write) && has_share(mem, false) &&
-                has_room(mem);
+    s->wready = owes_data && (held & STALL_W) == 0 && has_credit(mem, &mem->write) && has_room(mem) &&
+                promise_write(mem, m->wvalid != 0);
 }
 
 vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem)
@@ -678,7 +783,7 @@ uint64_t vta_axi_mem_pace(const vta_axi_mem *mem)
 {
     const uint64_t slow = is_slow(mem) ? (uint64_t)mem->read.credit << 16 ^ mem->write.credit : 0;
     const uint64_t shared =
-        is_shared(mem) ? mem->shared_credit << 32 ^ (uint64_t)(uint32_t)mem->reads_ahead << 28 : 0;
+        is_shared(mem) ? mem->pool->credit << 32 ^ (uint64_t)(uint32_t)mem->reads_ahead << 28 : 0;
     return slow ^ shared;
 }
 
@@ -690,19 +795,21 @@ static bool rests(const vta_axi_mem *mem, const vta_axi_master *m, const vta_axi
         mem->read.count | mem->write.count | mem->waiting | mem->threshold | mem->reset_cycles;
     const bool full = (!is_slow(mem) ||
                        (mem->read.credit == mem->credit_limit && mem->write.credit == mem->credit_limit)) &&
-                      (!is_shared(mem) || mem->shared_credit == mem->shared_limit);
+                      (!is_shared(mem) || mem->pool->credit == mem->pool->limit);
     return (asked | open) == 0 && full && (mem->dram == NULL || vta_dram_is_idle(&mem->dram->queue));
 }
 
-void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)
+void vta_axi_mem_take(vta_axi_mem *mem, const vta_axi_master *m, const vta_axi_slave *s)
 {
-    if (rests(mem, m, s)) {
+    mem->rests = rests(mem, m, s);
+    if (mem->rests) {
         mem->cycle++;
         return;
     }
     check_master(mem, m);
     const bool r = s->rvalid && m->rready, b = s->bvalid && m->bready;
-    const bool r_free = r || !s->rvalid, b_free = b || !s->bvalid;
+    mem->new_r = r || !s->rvalid;
+    mem->new_b = b || !s->bvalid;
     if (!m->reset) {
         remember(mem, m, s);
         if (r && ++mem->read.bursts[mem->read.head].beat == mem->read.bursts[mem->read.head].beats) {
@@ -726,8 +833,42 @@ void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave 
         }
     }
     mem->cycle++;
-    if (mem->dram != NULL) {
-        run_dram(mem);
+}
+
+/* Every port drives on what it drove. */
+static bool is_pool_at_rest(const axi_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->count; i++) {
+        if (pool->ports[i] != NULL && !pool->ports[i]->rests) {
+            return false;
+        }
     }
-    drive(mem, m, s, r_free, b_free);
+    return true;
+}
+
+void vta_axi_mem_tick(vta_axi_mem *mem)
+{
+    mem->pool->cycle++;
+    if (mem->dram != NULL && !is_pool_at_rest(mem->pool)) {
+        run_dram(mem->pool);
+    }
+}
+
+void vta_axi_mem_drive(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)
+{
+    if (!mem->rests) {
+        drive(mem, m, s);
+    }
+}
+
+uint64_t vta_axi_mem_served(const vta_axi_mem *mem)
+{
+    return mem->served;
+}
+
+void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *m, vta_axi_slave *s)
+{
+    vta_axi_mem_take(mem, m, s);
+    vta_axi_mem_tick(mem);
+    vta_axi_mem_drive(mem, m, s);
 }

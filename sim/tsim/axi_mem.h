@@ -34,6 +34,7 @@ extern "C" {
 #endif
 
 enum { VTA_AXI_BURSTS = 32, VTA_AXI_BEATS = 256, VTA_AXI_MAX_BYTES = 64, VTA_AXI_PAGE = 4096 };
+enum { VTA_AXI_PORTS = 4 };
 enum { VTA_AXI_OKAY = 0, VTA_AXI_SLVERR = 2, VTA_AXI_DECERR = 3 };
 
 /* An address channel. */
@@ -82,8 +83,9 @@ typedef struct vta_axi_options {
 
 typedef struct vta_axi_mem vta_axi_mem;
 
-/* NULL without memory. */
-vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus);
+/* With `beside`, another port of that memory, whose options are the same: `shared_bytes` and the DRAM are of
+ * all ports together. NULL without memory, or beyond VTA_AXI_PORTS. Ports are destroyed in any order. */
+vta_axi_mem *vta_axi_mem_create(const vta_axi_options *options, const vta_bus *bus, vta_axi_mem *beside);
 void vta_axi_mem_destroy(vta_axi_mem *mem);
 
 /* A run begins: random back-pressure from this seed, and the DRAM from rest. */
@@ -98,6 +100,14 @@ vta_axi_slave vta_axi_mem_first(vta_axi_mem *mem);
 /* One clock cycle: both sides have driven these values; `slave` becomes what the memory drives in the next
  * cycle. */
 void vta_axi_mem_cycle(vta_axi_mem *mem, const vta_axi_master *master, vta_axi_slave *slave);
+
+/* The same in three steps, for several ports in one cycle: `take` for each, one `tick` for all, `drive` for
+ * each. What is shared goes to ports in the order of their `drive`; a caller that begins with the port that
+ * was served longest ago (the smallest `served`) treats all alike. */
+void vta_axi_mem_take(vta_axi_mem *mem, const vta_axi_master *master, const vta_axi_slave *slave);
+void vta_axi_mem_tick(vta_axi_mem *mem);
+void vta_axi_mem_drive(vta_axi_mem *mem, const vta_axi_master *master, vta_axi_slave *slave);
+uint64_t vta_axi_mem_served(const vta_axi_mem *mem);
 
 /* The back end's answer to a burst; `slot` and `write` as in `begin`. */
 void vta_axi_mem_answer(vta_axi_mem *mem, uint32_t slot, bool write, bool error);

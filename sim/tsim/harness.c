@@ -25,6 +25,7 @@ typedef struct harness {
     const vta_model *model;
     void *self;
     vta_axi_mem *mem;
+    bool beside; /* other accelerators, on the same memory: only they together make its time pass */
     vta_timeline *timeline;
     vta_account account;
     vta_recorder recorder;
@@ -60,10 +61,9 @@ static const char *failure(void *self)
     return text != NULL ? text : h->failure[0] != '\0' ? h->failure : NULL;
 }
 
-/* The values of `in` and `out` meet at the clock's edge; afterwards both hold those of the next cycle. */
-static void clock_cycle(harness *h)
+/* A cycle's first half: what `in` and `out` hold is seen by whoever looks on, and taken by the memory. */
+static void begin_cycle(harness *h)
 {
-    vta_axi_slave next = h->in.axi;
     if (h->timeline != NULL) {
         vta_timeline_cycle(h->timeline, h->cycle, h->out.debug);
     }
@@ -73,11 +73,30 @@ static void clock_cycle(harness *h)
     }
     if (h->mem != NULL) {
         h->out.axi.reset = h->in.reset;
-        vta_axi_mem_cycle(h->mem, &h->out.axi, &next);
+        vta_axi_mem_take(h->mem, &h->out.axi, &h->in.axi);
+    }
+}
+
+/* Its second half: the values meet at the clock's edge; afterwards both hold those of the next cycle. */
+static void end_cycle(harness *h)
+{
+    vta_axi_slave next = h->in.axi;
+    if (h->mem != NULL) {
+        vta_axi_mem_drive(h->mem, &h->out.axi, &next);
     }
     h->model->clock(h->self, &h->in, &h->out);
     h->in.axi = next;
     h->cycle++;
+}
+
+/* A cycle of this accelerator alone. */
+static void clock_cycle(harness *h)
+{
+    begin_cycle(h);
+    if (h->mem != NULL && !h->beside) {
+        vta_axi_mem_tick(h->mem);
+    }
+    end_cycle(h);
 }
 
 /* ---- register page */
@@ -262,10 +281,52 @@ static uint64_t step(void *self, uint64_t cycles)
     return advanced;
 }
 
+static bool must_stop(const harness *h)
+{
+    return h->out.irq || h->player.ended || h->halted;
+}
+
+/* The accelerators that were served longest ago come first, so that what they share goes round. */
+static void order_by_service(harness **all, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        harness *h = all[i];
+        uint32_t at = i;
+        while (at > 0 && vta_axi_mem_served(all[at - 1]->mem) > vta_axi_mem_served(h->mem)) {
+            all[at] = all[at - 1];
+            at--;
+        }
+        all[at] = h;
+    }
+}
+
+static uint64_t step_together(void *const *selves, uint32_t count, uint64_t cycles)
+{
+    harness *all[VTA_AXI_PORTS];
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = selves[i];
+    }
+    for (uint64_t cycle = 0; count > 0 && cycle < cycles; cycle++) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (must_stop(all[i]) || failure(all[i]) != NULL) {
+                return cycle;
+            }
+        }
+        order_by_service(all, count);
+        for (uint32_t i = 0; i < count; i++) {
+            begin_cycle(all[i]);
+        }
+        vta_axi_mem_tick(all[0]->mem);
+        for (uint32_t i = 0; i < count; i++) {
+            end_cycle(all[i]);
+        }
+    }
+    return cycles;
+}
+
 static bool irq(void *self)
 {
-    const harness *h = self;
-    return h->out.irq || h->player.ended || h->halted;
+    return must_stop(self);
 }
 
 static void record(void *self, uint64_t starts)
@@ -354,7 +415,11 @@ static bool open_parts(harness *h, const vta_rtlsim_options *options, const vta_
                                  .clock_mhz = options->clock_mhz,
                                  .stall_percent = options->stall_percent,
                                  .seed = options->seed};
-    h->mem = vta_axi_mem_create(&axi, bus);
+    harness *first = options->beside;
+    h->mem = vta_axi_mem_create(&axi, bus, first != NULL ? first->mem : NULL);
+    if (first != NULL) {
+        first->beside = h->beside = true;
+    }
     if (h->mem == NULL) {
         (void)snprintf(message, size, "out of memory");
         return false;
@@ -404,7 +469,8 @@ __attribute__((visibility("default"))) const vta_rtlsim *vta_rtlsim_entry(void)
                                .record = record,
                                .recording = recording,
                                .play = play,
-                               .dram = dram};
+                               .dram = dram,
+                               .step_together = step_together};
     entry.kind = vta_model_get()->kind;
     entry.config_hash = vta_model_get()->config_hash;
     return &entry;

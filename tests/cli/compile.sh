@@ -65,6 +65,20 @@ holds "fuse: the same numbers, seed 2" diff -r out2.0 out2.2
 vtac compile net.onnx --target vta --emit dot:d -o a.so
 holds "what runs on the accelerator has a colour" grep -q lightblue d/model.dot
 
+# Who may read a file may read what replaces it, and nobody else.
+umask 022
+for out in mode.so mode.o mode.c; do
+    echo secret >$out
+    chmod 600 $out
+    vtac compile net.onnx -o $out
+    [ "$status" = 0 ] || continue # this kind of file is not made here
+    holds "$out keeps its mode" test "$(stat -c %a $out)" = 600
+done
+ln -s mode.so through.so
+vtac compile net.onnx -o through.so
+exits 0
+holds "a link to a file stays one" test -L through.so
+
 # Buffers that hold no piece of any layer: what was to go there altogether is refused, with what it lacks; otherwise the host does
 # all of it, and says so.
 "$vtac_program" zoo tiny_ic --int8 -o ic.onnx >/dev/null

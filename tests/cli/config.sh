@@ -6,7 +6,7 @@
 vtac config list
 exits 0
 silent err
-for name in tiny pynq pynq512 pynq_lm ultra96 ultra96_lm wide; do
+for name in tiny pynq pynq512 pynq_lm ultra96 ultra96_lm kv260 wide; do
     says out "$name"
 done
 cp out listed

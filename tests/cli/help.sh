@@ -49,4 +49,14 @@ if [ -e /dev/full ]; then
     : >out
     refused 1 "vtac: cannot write to standard output"
 fi
+
+# Without standard input and output no file that is opened gets their numbers: what is printed would go into it, and for
+# this verb into the weights of the model.
+for closed in '>&-' '<&- >&-'; do
+    ran="vtac zoo tiny_ad --int8 $closed"
+    eval '"$vtac_program" zoo tiny_ad --int8 -o m.onnx' "$closed" 2>err
+    status=$?
+    : >out
+    refused 1 "vtac: cannot write to standard output: Bad file descriptor"
+done
 finish

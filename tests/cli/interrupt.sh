@@ -102,6 +102,14 @@ one_line err
 says err "the linker failed on the compiled model: it ended without a word"
 only folder/net.onnx folder/net.so
 
+# One that a full disk ends says so: a page of a file that is a map of memory has no place there.
+printf '#!/bin/sh\nkill -BUS $$\n' >linkers/ld.lld-19
+PATH="$work/linkers:$PATH" vtac compile folder/net.onnx --target vta -o folder/net.so
+exits 1
+one_line err
+says err "cannot write the compiled model: no space is left on its disk"
+only folder/net.onnx folder/net.so
+
 # A run ends where it stands, on the host's threads and on the accelerator, its processes with it.
 "$vtac_program" compile folder/net.onnx --target vta --config tiny -o tiny.so >/dev/null || exit 1
 for device in fsim tsim systemc; do
@@ -137,6 +145,16 @@ for after in 1 2; do
     says err "interrupted in step"
 done
 rm -f long.*
+
+# A space of some 700,000 configurations is left before all of them have been looked at.
+cat >space.json <<'END'
+{"LOG_BATCH": [0, 1, 2], "LOG_BLOCK_IN": [2, 3, 4, 5], "LOG_BLOCK_OUT": [2, 3, 4, 5], "LOG_UOP_BUFF_SIZE": [10, 11, 12, 13, 14, 15],
+ "LOG_INP_BUFF_SIZE": [11, 12, 13, 14, 15, 16, 17], "LOG_WGT_BUFF_SIZE": [11, 12, 13, 14, 15, 16, 17, 18],
+ "LOG_ACC_BUFF_SIZE": [11, 12, 13, 14, 15, 16, 17], "LOG_QUEUE_DEPTH": [4, 5, 6, 7, 8, 9]}
+END
+interrupted 3 explore --models tiny_ad --space space.json --jobs 1 -o explored
+exits 130
+says err "interrupted"
 
 # Temporary files go with the verb: while the model is compiled, while it runs, and a signal for the process alone.
 mkdir temporary

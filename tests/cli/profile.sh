@@ -84,6 +84,34 @@ look systemc '--device systemc:tiny' tiny.so # the simulator of other tests
 look host '' host.so
 [ -n "$chromium" ] || echo 'no chromium here: the pages were not drawn'
 
+# Inferences a second are a board's: the accelerator's cycles and what explain says of the processor beside it, not this machine's.
+"$vtac_program" zoo tiny_ad --int8 -o ad.onnx >/dev/null && "$vtac_program" compile ad.onnx --target vta -o ad.so >/dev/null || exit 1
+one_board() { # MODEL.onnx MODEL.so CONFIG
+    vtac explain "$1" --config "$3" --json
+    exits 0
+    cp out explained.json
+    for device in fsim tsim; do
+        vtac run "$2" --device $device:"$3" --profile p.json
+        exits 0
+        holds "a board's inferences a second: $1 on $device:$3" python3 -c '
+import json
+told, profile = (json.load(open(name)) for name in ("explained.json", "p.json"))
+clock = 1e6 * profile["config"]["clock_mhz"]
+cycles = profile["cycles"] or profile["predicted"]
+assert profile["simulated"] and profile["processor"] == "pynq" and told["cycles"] == profile["predicted"], profile["processor"]
+assert told["host_stays_cycles"] > 0 and abs(profile["host_estimate_s"] * clock - told["host_stays_cycles"]) <= 0.5, told["host_stays_cycles"]
+assert abs(profile["inferences_per_s"] * (cycles / clock + profile["host_estimate_s"]) - 1) < 1e-3, profile["inferences_per_s"]'
+    done
+}
+one_board net.onnx net.so pynq
+one_board net.onnx tiny.so tiny
+one_board ad.onnx ad.so pynq
+vtac run ad.so --device "pipe:$(dirname "$vtac_program")/vtac-agent --stdio?device=fsim" --profile p.json
+holds "through an agent neither clock nor estimate are known, and no rate is said" python3 -c '
+import json
+profile = json.load(open("p.json"))
+assert (profile["processor"], profile["host_estimate_s"], profile["inferences_per_s"]) == ("", 0, 0) and profile["simulated"], profile'
+
 mkdir tmp
 export TMPDIR="$work/tmp"
 

@@ -85,6 +85,15 @@ save("print.jpg", b"\xff\xd8" + adobe + frame + scan + b"\0" * 64 + b"\xff\xd9")
 
 with zipfile.ZipFile("packed.npz", "w", zipfile.ZIP_BZIP2) as archive:
     archive.writestr("input.npy", npy("(1, 3, 32, 32)", data=bytes(4 * 3 * 32 * 32)))
+# States of another network, of another type, and under other names; and a network that begins with one of the wrong shape.
+for name, state, kind, size in (("wide", "h", "<f4", 64), ("bytes", "h", "|i1", 128), ("named", "state", "<f4", 128)):
+    with zipfile.ZipFile(name + ".npz", "w") as archive:
+        for member, shape, descr in (("input", (1, 129, 4), "<f4"), (state, (1, 1, size), kind), ("c", (1, 1, 128), "<f4")):
+            count = shape[0] * shape[1] * shape[2] * int(descr[2])
+            archive.writestr(member + ".npy", npy(str(shape), descr=descr, data=bytes(count)))
+gates = [f"const %{n}: f32[1,12,{k}] = [{', '.join(['0.25'] * 12 * k)}]\n" for n, k in (("w", 4), ("r", 3))]
+save("state.ir", ('graph "state"\ninput %x: f32[1,1,4]\ninput %h: f32[1,1,2]\n' + "".join(gates) +
+                  "%y: f32[1,1,1,3] = LSTM(%x, %w, %r, _, _, %h) {hidden_size = 3}\noutput %y\n").encode())
 # An input that no picture is for.
 words = ", ".join(str((i % 7 - 3) / 8) for i in range(16))
 weights = f"const %w: f32[4,4] = [{words}]\n"
@@ -101,6 +110,10 @@ unusable complex.npy "its element type '<c8' is not supported"
 unusable head.npy "its header is cut off"
 unusable text.npy "it does not begin as a .npy file does"
 unusable print.jpg "a picture in printing colours (CMYK); save it as RGB"
+ran='vtac ops with a stack of 256 KiB'
+prlimit --stack=262144 "$vtac_program" ops >out 2>err
+status=$?
+refused 1 "vtac: the stack may grow to 256 KiB and must be let grow to 1024; 'ulimit -s 1024' does that"
 vtac diff net.onnx --a fsim --b llvm --input a.npy --input b.npy
 refused 1 "net.onnx: one file for each input, not 2"
 vtac run net.so --input text.npy --input head.npy --profile p.html
@@ -109,6 +122,16 @@ vtac compile flat.ir -o flat.so
 exits 0
 vtac run flat.so --input "$source/compiler/demo/pictures/heart_1.png" --preprocess tf
 refused 1 "input 'a' is f32[1,4]: not the shape of a picture; a picture goes into one of 1 or 3 channels"
+"$vtac_program" zoo vad -o vad.onnx >/dev/null && "$vtac_program" compile vad.onnx -o vad.so >/dev/null || exit 1
+foreign() { # FILE TEXT
+    vtac run vad.so --input "$1"
+    refused 1 "vtac: $1: $2"
+}
+foreign wide.npz "it is f32[1,1,64], input 'h' needs f32[1,1,128]"
+foreign bytes.npz "it is i8[1,1,128], input 'h' needs f32[1,1,128]"
+foreign named.npz "none of its 3 members is called 'h', as the input is"
+vtac compile state.ir -o state.so
+refused 1 "initial_h (input 5) is f32[1,1,2], expected f32[1,1,3]"
 uncalibrated() { # MODEL FILE TEXT
     vtac quantize "$1" --calib "$2" -o q.onnx
     refused 1 "$3"

@@ -25,6 +25,17 @@ for name in one two; do
     exits 0
 done
 
+# A model of the host needs no device: one that is none is refused, another one is named as idle.
+vtac run one.so --device nonsense
+refused 1 "unknown device 'nonsense'"
+vtac run one.so --device tsim --json
+exits 0
+says err "device 'tsim' is not used"
+good_json out
+vtac run one.so
+exits 0
+holds "nothing to say without --device" test ! -s err
+
 # npy FILE VALUE...: an array of the models' shape.
 npy() {
     python3 - "$@" <<'END'
@@ -162,7 +173,7 @@ refused 1 "nothing.so: cannot load it"
 touch file
 for where in file file/inside ''; do
     vtac run one.so --output-dir "$where"
-    refused 1 "'$where"
+    refused 1 "'${where%/inside}'" # the part that is no folder
 done
 
 # On a terminal: progress after two seconds, gone at the end. Ctrl-C stops a simulation at once, and leaves no file.

@@ -195,7 +195,8 @@ static void make_net(net *n, rng *r)
 
 /* ---- running them */
 
-/* What kernels are made by: their standard schedules, or those that a seed draws, of a kind if any is. */
+/* The schedules that kernels are made by: their standard schedules, or those that a seed draws, of a kind if
+ * any is. */
 typedef struct drawn {
     rng r;
     const char *kind; /* how a point begins; NULL: any */
@@ -241,7 +242,7 @@ static void check_copies(const net *n, const char *host, const char *plan)
     }
 }
 
-/* How a network is compiled. */
+/* A way to compile a network. */
 typedef struct way {
     const char *host;
     int level;
@@ -307,7 +308,7 @@ static void compare(const net *n, const vta_model *m, uint64_t seed, const char 
     }
 }
 
-/* Whether this machine is not that processor, as the loader said of the first network for it. */
+/* True if this machine is not that processor, as the loader said of the first network for it. */
 static bool *refused(const char *host)
 {
     static bool told[HOSTS];
@@ -463,7 +464,7 @@ static void rows_of_depthwise_go_together(void **state)
     assert_true(taken[0] > 0 && taken[1] > 0);
 }
 
-/* What the general kernels take: few outputs, groups that fill no vector, strides and taps that are far
+/* Layers for the general kernels: few outputs, groups that fill no vector, strides and taps that are far
  * apart, and transposed ones by their phases. */
 static void general_tiles_change_nothing(void **state)
 {
@@ -770,7 +771,7 @@ static void bytes_are_multiplied_by_fours(void **state)
     }
 }
 
-/* How many lines of an assembly move a vector of 32 bytes to or from the stack. */
+/* Counts the lines of an assembly that move a vector of 32 bytes to or from the stack. */
 static size_t spills_of(const char *assembly)
 {
     size_t count = 0;

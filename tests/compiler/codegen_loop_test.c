@@ -162,7 +162,7 @@ static void hoists_what_stands_still(void **state)
     lab_end(&t);
 }
 
-/* What is asked for early is no use of the element: it may lie behind the last one. */
+/* A prefetch is no use of the element: it may lie behind the last one. */
 static void asks_for_what_comes_soon_and_later(void **state)
 {
     (void)state;

@@ -393,6 +393,9 @@ def drawn(suite):
                   constants=constants, version=13, seed=9, outputs=("y", "mask"))
     suite.add("Dropout", lambda random: [("x", normal(random, 6, 7)), ("r", numpy.array(0.25, F32)), ("t", numpy.array(False))], dropped,
               version=22, seed=9, outputs=("y", "mask"))
+    # what is written where a network drops nothing, in training, too
+    suite.add("Dropout", lambda random: [("x", normal(random, 6, 7)), ("r", numpy.array(0, F32)), ("t", numpy.array(True))], dropped,
+              constants=("r", "t"), version=13, outputs=("y", "mask"))
 
     def mel(bands, length, rate, low, high):
         step = (2595 * math.log10(1 + high / 700) - 2595 * math.log10(1 + low / 700)) / (bands + 2)

@@ -121,7 +121,7 @@ typedef struct sum {
     int64_t count;
 } sum;
 
-/* What the window of one place of the output finds in a channel of the input. */
+/* The sum that the window of one place of the output finds in a channel of the input. */
 static sum window_of(const volume *v, const volume *x, const double *plane, const int64_t *at, const float *w)
 {
     sum s = {.most = -HUGE_VAL};

@@ -8,6 +8,7 @@
 # usage: convert.py VTAC OWN SHARED   (the suite's own models, and published ones, which may be missing; exit status 77: no onnx)
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -101,10 +102,52 @@ def tables_and_factors(vtac, work):
                 sys.exit("%s: off by %d of the model, %g of real numbers" % (kind, abs(found - want).max(), abs(found - real).max()))
 
 
+def run_on(vtac, model, given, work):
+    run(vtac, "compile", model, "-o", os.path.join(work, "m.so"))
+    numpy.save(os.path.join(work, "given.npy"), given)
+    run(vtac, "run", os.path.join(work, "m.so"), "--input", os.path.join(work, "given.npy"), "--output-dir", work)
+    return numpy.load(os.path.join(work, given_output(model)))
+
+
+def given_output(model):
+    return onnx.load(model).graph.output[0].name + ".npy"
+
+
+def integer_ends(vtac, work):
+    """--integers: the same network, asked and answering in integers. Logits are exactly those, probabilities off by one step at most."""
+    real, whole, ends = (os.path.join(work, name) for name in ("float.onnx", "whole.onnx", "ends.onnx"))
+    for name, options, kind, exact in (("tiny_ad", [], "int8", True), ("tiny_kws", ["--unsigned"], "uint8", False)):
+        run(vtac, "zoo", name, "-o", real)
+        run(vtac, "quantize", real, "--force", *options, "-o", whole)
+        told = run(vtac, "convert", whole, "--integers", "-o", ends)
+        scales = [(int(zero), float(scale)) for zero, scale in re.findall(r"\(integer - (-?\d+)\) \* (\S+)", told)]
+        model = onnx.load(ends)
+        onnx.checker.check_model(model)
+        shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
+        kinds = [onnx.mapping.TENSOR_TYPE_TO_NP_TYPE[v.type.tensor_type.elem_type].name for v in (*model.graph.input, *model.graph.output)]
+        if kinds != [kind, kind] or len(scales) != 2:
+            sys.exit("%s: ends are %s, told is %s" % (name, kinds, told))
+        (in_zero, in_scale), (out_zero, out_scale) = scales
+        low = numpy.iinfo(kind).min
+        for seed in (1, 2):
+            x = numpy.random.default_rng(seed).integers(low, low + 256, shape).astype(kind)
+            want = run_on(vtac, whole, ((x.astype(numpy.float32) - in_zero) * numpy.float32(in_scale)), work)
+            found = run_on(vtac, ends, x, work)
+            want = (want.astype(float) / out_scale + out_zero).round().clip(low, low + 255)
+            if found.dtype.name != kind or abs(found - want).max() > (0 if exact else 1) or found.ptp() == 0:
+                sys.exit("%s, seed %d: %s instead of %s" % (name, seed, found, want))
+        if not exact and (out_zero, out_scale) != (0, 1 / 256):
+            sys.exit("probabilities have %s" % (scales[1],))
+    failed = subprocess.run([vtac, "convert", real, "--integers", "-o", ends + "x"], capture_output=True, text=True)
+    if failed.returncode != 1 or failed.stderr.count("\n") != 1 or "quantize" not in failed.stderr or os.path.exists(ends + "x"):
+        sys.exit("floats with --integers: %d, %s" % (failed.returncode, failed.stderr))
+
+
 def main():
     done = 0
     with tempfile.TemporaryDirectory() as work:
         tables_and_factors(sys.argv[1], work)
+        integer_ends(sys.argv[1], work)
         for folder, models in zip(sys.argv[2:4], (OWN, SHARED)):
             for pattern, lost in models:
                 for path in glob.glob(os.path.join(folder, pattern)):

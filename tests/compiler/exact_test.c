@@ -36,7 +36,7 @@ static const function functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-/* How many units of the last place `is` lies from `should`. */
+/* The distance of `is` from `should`, in units of the last place. */
 static double units_off(double is, long double should, double floor)
 {
     const double near = fabs((double)should);

@@ -246,6 +246,17 @@ def pair(z):
     return numpy.stack([z.real, z.imag], -1).astype(F32)
 
 
+def add_windows(suite):
+    """Windows of a size that the run knows, by their formulas; NumPy's own are the symmetric ones, whose Hamming has other factors."""
+    for name, (a, b, c) in dict(HannWindow=(0.5, -0.5, 0), HammingWindow=(25 / 46, -21 / 46, 0), BlackmanWindow=(0.42, -0.5, 0.08)).items():
+        for periodic in (1, 0):
+            def values(x, a=a, b=b, c=c, periodic=periodic):
+                t = numpy.arange(len(x)) * 2 * math.pi / max(len(x) - (not periodic), 1)
+                return (x * (a + b * numpy.cos(t) + c * numpy.cos(2 * t)).astype(F32)).astype(F32)
+            suite.add(name, lambda r: [("x", floats(r, int(r.integers(2, 40))))], values, model=model(
+                [("Shape", "x", "s", "", {}), ("Squeeze", "s", "n", "", {}), (name, "n", "w", "", dict(periodic=periodic)), ("Mul", "x w", "y", "", {})]))
+
+
 def add_transforms(suite):
     """Signals of any length, by numpy's transforms."""
     step, size = 5, 16
@@ -454,6 +465,7 @@ def main():
     transforms = Suite()
     add_transforms(transforms)
     suite = Suite()
+    add_windows(transforms)
     add_caches(suite)
     add_optimized(suite)
     add_functions(suite)

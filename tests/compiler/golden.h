@@ -105,7 +105,7 @@ static inline float *golden_output(const char *input, size_t *count)
     return golden_load(path, count);
 }
 
-/* How two outputs differ. */
+/* The difference of two outputs. */
 typedef struct golden_difference {
     double worst, range;
     size_t off, count;

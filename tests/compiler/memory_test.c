@@ -41,7 +41,7 @@ static uint64_t mark(const vtac_life *lives, size_t count, uint32_t moment, uint
     return living;
 }
 
-/* Whether life i would meet none of those before it, at another offset. */
+/* True if life i would meet none of those before it, at another offset. */
 static bool is_free(const vtac_life *lives, size_t i, uint64_t offset)
 {
     for (size_t k = 0; k < i; k++) {

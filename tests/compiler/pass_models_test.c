@@ -19,7 +19,7 @@
 
 enum { LEVELS = 4, CONFIGURATIONS = LEVELS + VTAC_PASS_COUNT, MOST_CASES = 16 };
 
-/* What is left of a model's runs. */
+/* The results of a model's runs. */
 typedef struct results {
     char *graphs[CONFIGURATIONS]; /* as text, with the compiler's level in front */
     size_t graph_count;
@@ -56,7 +56,7 @@ static vtac_graph *optimized(const golden_model *which, size_t c)
     return graph;
 }
 
-/* Whether this graph at this level has been run. */
+/* True if this graph at this level has been run. */
 static bool is_known(results *r, const vtac_graph *graph, int level)
 {
     char *text = vtac_graph_print(graph, 16);

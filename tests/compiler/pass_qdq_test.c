@@ -286,6 +286,16 @@ static const struct {
             "%n: f32[2,6,5,4] = GroupNormalization(%x, %g, %b) {num_groups=2, scale_per_group=1}\n"
             "%o: i8[2,6,5,4] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
      "QuantizeLinear PlaneNorm"},
+    {"rows of a table that are looked up",
+     QUANTIZED "random %t: f32[9,20] -300 300\ninput %f: f32[7,20]\n%i: i64[7,1] = ArgMax(%f) {axis=1}\n"
+               "%g: f32[7,1,20] = Gather(%t, %i) {axis=0}\nconst %s: i64[2] = [7, 20]\n"
+               "%r: f32[7,20] = Reshape(%g, %s)\n%o: i8[7,20] = QuantizeLinear(%r, %sx, %zx)\noutput %o\n",
+     "ArgMax Gather Reshape"},
+    {"rows of a table that are also used as floats",
+     QUANTIZED "random %t: f32[9,20] -300 300\ninput %f: f32[7,20]\n%i: i64[7,1] = ArgMax(%f) {axis=1}\n"
+               "%g: f32[7,1,20] = Gather(%t, %i) {axis=0}\n%o: i8[7,1,20] = QuantizeLinear(%g, %sx, %zx)\n"
+               "output %o\noutput %g\n",
+     "ArgMax Gather QuantizeLinear"},
     {"layer normalization over two axes",
      MATRIX "random %g: f32[7,20] -100 100\n%n: f32[7,20] = LayerNormalization(%x, %g) {axis=0}\n"
             "%o: i8[7,20] = QuantizeLinear(%n, %sx, %zm)\noutput %o\n",
@@ -321,7 +331,7 @@ static size_t compare_outputs(vta_model *a, vta_model *b, const char *name, size
 static const char *const close_ones[] = {"conv with a float bias, to u8", "gemm with everything",
                                          "matmul and bias over rows", "average pool"};
 
-/* How many of so many may differ. */
+/* The number of so many outputs that may differ. */
 static size_t most_off(const char *name, size_t all)
 {
     for (size_t i = 0; i < sizeof close_ones / sizeof close_ones[0]; i++) {

@@ -252,6 +252,16 @@ static const struct {
      "const %rows: i64[1] = [2]\n%q: f32[2,4,6,7] = Mul(%n, %n)\n%w: f32[2,4,1,7] = ReduceMean(%q, %rows)\n"
      "%z: f32[2,4,1,7] = Sqrt(%w)\n%y: f32[2,4,6,7] = Div(%n, %z)\noutput %y\n",
      "ReduceMean Sub Mul ReduceMean Add Sqrt Div Mul ReduceMean Sqrt Div"},
+    {VTAC_PASS_CANONICALIZE, "pads of nothing and a slice of all",
+     IMAGE "const %p: i64[8] = [0, 0, 0, 0, 0, 0, 0, 0]\n%a: f32[2,4,6,7] = Pad(%x, %p)\n"
+           "const %s: i64[2] = [0, 0]\nconst %e: i64[2] = [6, 100]\nconst %h: i64[2] = [2, 3]\n"
+           "%b: f32[2,4,6,7] = Slice(%a, %s, %e, %h)\n%c: f32[2,4,6,7] = Neg(%b)\noutput %c\n",
+     "Neg"},
+    {VTAC_PASS_CANONICALIZE, "pads that shift, and a slice that turns",
+     IMAGE "const %p: i64[8] = [0, 0, 1, 0, 0, 0, -1, 0]\n%a: f32[2,4,6,7] = Pad(%x, %p)\n"
+           "const %s: i64[1] = [-1]\nconst %e: i64[1] = [-100]\nconst %h: i64[1] = [3]\n"
+           "const %t: i64[1] = [-1]\n%b: f32[2,4,6,7] = Slice(%a, %s, %e, %h, %t)\noutput %b\n",
+     "Pad Slice"},
 };
 
 static void compare(vta_model *a, vta_model *b, const char *name)

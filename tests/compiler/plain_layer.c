@@ -76,7 +76,7 @@ static int64_t ints_at(const vtac_node *node, const char *name, size_t i, int64_
     return a != NULL && a->kind == VTAC_ATTR_INTS && i < a->count ? a->ints[i] : otherwise;
 }
 
-/* How a convolution's window moves, by axis. */
+/* The steps of a convolution's window, by axis. */
 typedef struct window {
     int64_t stride[2], dilation[2], pad[2], group;
 } window;
@@ -165,7 +165,7 @@ static bool matmul(const layer *l, bool gemm)
     return true;
 }
 
-/* Where an input that broadcasts has what goes into element `at`. */
+/* The place in an input that broadcasts of the number for element `at`. */
 static int64_t broadcast(const vtac_type *x, const vtac_type *y, int64_t at)
 {
     int64_t place = 0;

@@ -319,8 +319,8 @@ static vtac_value_id build_quantized(net *n, net_op *op, const net_value *y)
     return 0;
 }
 
-/* What the numbers of a new quantized value mean: those of a maximum mean what they did, a concatenation's
- * what they did in its first part, half of the time. */
+/* Gives the numbers of a new quantized value a meaning: those of a maximum mean what they did, a
+ * concatenation's what they did in its first part, half of the time. */
 static void give_meaning(net *n, rng *r, const net_op *op, net_value *y)
 {
     const net_value *x = &n->values[op->in[0]];

@@ -145,7 +145,7 @@ static void test_biases_fit(void **state)
     assert_true(moved > 1000);
 }
 
-/* How many of the sums around the middles between two results exact arithmetic gives another integer for. */
+/* Counts the sums around the middles between two results that exact arithmetic gives another integer for. */
 static int differences(float scale, float plain)
 {
     int count = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Detectors and models with control flow in 8 bits: an SSD and a YOLO with NonMaxSuppression behind their heads, a model that goes on by an If
+# Detectors and models with control flow in 8 bits: an SSD and a YOLO with NonMaxSuppression behind their heads, a table of all places without it, a model that goes on by an If
 # whose condition the run decides, and one with two inputs. The models are built here with seeded weights; what they find in floats is computed
 # here. Fails when the convolutions do not reach the accelerator, when boxes are lost, or when what vtac says of the boxes is not so.
 #
@@ -171,6 +171,58 @@ def check_detector(build, seed, opset):
     return told
 
 
+# ---- tables with a row for each place, of which the program behind the model chooses
+
+
+def table(path, seed, channels_first):
+    """Centres and sizes in pixels, then scores: [1, 4 + classes, places], or [1, places, 5 + classes]."""
+    net = Net(seed)
+    columns = 4 + CLASSES + (not channels_first)
+    parts = []
+    for x, side, stride in maps_of(net, net.silu):
+        y = net.add("Sigmoid", net.add("Mul", net.reshape(net.conv(x, 32, columns, 1), 1, columns, side * side), net.number(6.0)))
+        middle = net.add("Add", net.add("Mul", net.part(y, 0, 2, 1), net.number(stride)), net.number(grid(side, stride).T[None] - 0.5 * stride))
+        size = net.add("Mul", net.add("Add", net.part(y, 2, 4, 1), net.number(0.5)), net.number(3 * stride))
+        parts.append(net.add("Concat", middle, size, net.part(y, 4, columns, 1), axis=1))
+    out = net.add("Concat", *parts, axis=2)
+    shape = [1, columns, 16 * 16 + 8 * 8]
+    if not channels_first:
+        out, shape = net.add("Transpose", out, perm=[0, 2, 1]), [shape[0], shape[2], shape[1]]
+    net.save(path, [1, 3, SIDE, SIDE], [(out, shape)])
+    return out
+
+
+def choose_of_table(rows, channels_first):
+    """What a program takes by default: scores of at least a quarter, and of boxes of a class that overlap by half the surest."""
+    rows = rows[0].T.astype(float) if channels_first else rows[0].astype(float)
+    kinds = rows[:, 4:] if channels_first else rows[:, 5:]
+    scores = kinds.max(1) * (1 if channels_first else rows[:, 4])
+    boxes = numpy.concatenate([rows[:, :2] - rows[:, 2:4] / 2, rows[:, :2] + rows[:, 2:4] / 2], 1)
+    kept = []
+    for i in numpy.argsort(-scores, kind="stable"):
+        if scores[i] >= 0.25 and all(kinds[i].argmax() != kinds[k].argmax() or overlap(boxes[i], boxes[k]) < 0.5 for k in kept):
+            kept.append(i)
+    return boxes[kept], scores[kept], kinds.argmax(1)[kept]
+
+
+def check_table(seed, channels_first):
+    name = table("net.onnx", seed, channels_first)
+    samples = pictures(numpy.random.default_rng(seed), 4, (1, 3, SIDE, SIDE))
+    numpy.save("calib.npy", samples[:, 0])
+    model = onnx.load("net.onnx")
+    should = [choose_of_table(evaluate(model, sample)[0], channels_first) for sample in samples]
+    told = json.loads(run("compile", "net.onnx", "--target", "vta", "--calib", "calib.npy", "--json", "--report", "-o", "m.so"))
+    is_ = [choose_of_table(found[0], channels_first) for found in detections("m.so", [name], samples)]
+    kept, counts = sum(matches(a, b) for a, b in zip(should, is_)), [sum(len(x[0]) for x in found) for found in (should, is_)]
+    said = told["quality"]["detections"]
+    print(f"table, seed {seed}, channels first: {channels_first}: {kept} of {counts[0]} boxes, {counts[1]} in 8 bits; {said}")
+    # each sample is compared with the ranges of the others, so that numbers of 8 bits differ a little from those of the compiled model
+    assert counts[0] > 40 and said["float"] == counts[0], said
+    assert abs(said["int8"] - counts[1]) <= 0.1 * counts[1] and abs(said["matched"] - kept) <= 0.1 * kept, said
+    share = 2 * said["matched"] / (said["float"] + said["int8"])
+    assert said["mark"] == ("good" if share >= 0.98 else "doubtful" if share >= 0.75 else "bad"), said
+
+
 def convs_there(path):
     """Convolutions that run on the accelerator, and all."""
     told = json.loads(run("explain", path, "--calib", "calib.npz", "--json"))
@@ -231,3 +283,4 @@ with tempfile.TemporaryDirectory() as folder:
         check_detector(ssd, first, 13)
         check_detector(yolo, first, 11)
         check_control(first)
+        check_table(first, first == 1)

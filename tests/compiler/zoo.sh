@@ -39,6 +39,7 @@ lstm 0 100 32,10
 gru 0 76 32,10
 bilstm 0 201 32,10
 crnn 2 106 32,10
+vad 4 243 1,1
 transformer 0 198 64,128
 shufflenet_v2 56 2279 1,1000
 mobilenet_v3_small 52 2543 1,1000
@@ -87,7 +88,7 @@ while read -r name norms softmaxes floats; do
     done
     echo "ok $name: $norms normalizations and $softmaxes softmaxes in integers"
 done <<TABLE
-bert 3 2 2
+bert 4 2 1
 gpt 5 2 0
 llama 5 2 0
 whisper 4 2 1

@@ -29,8 +29,8 @@ typedef struct interp_uop {
     int64_t dst, src, aux;
 } interp_uop;
 
-/* What depends on data and on time rather than on the program: counted, so that a test can show that it was
- * met. */
+/* Events that depend on data and on time rather than on the program: counted, so that a test can show that it
+ * was met. */
 #define INTERP_EVENTS(X)                                                                                     \
     X(ROUND_TIE_TO_EVEN_DOWN, "requant: a tie rounded down")                                                 \
     X(ROUND_TIE_TO_EVEN_UP, "requant: a tie rounded up")                                                     \

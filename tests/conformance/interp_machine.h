@@ -119,7 +119,7 @@ static inline void fail_head(machine *m, int which, vta_error error)
     fail(m, error, which, x->queue[x->head].index);
 }
 
-/* How many steps the instruction takes. */
+/* The number of steps that the instruction takes. */
 uint64_t interp_steps_of(const interp_insn *x);
 
 /* The next one of the instruction at the head of a unit's queue. */

@@ -150,7 +150,7 @@ typedef struct failure {
     char text[TEXT];
 } failure;
 
-/* Whether the interpreter runs it to the end, whatever the order. */
+/* True if the interpreter runs it to the end, whatever the order. */
 static bool legal_to_interpreter(const progen_program *program, uint64_t data_seed)
 {
     rig_device *again;

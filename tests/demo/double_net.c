@@ -82,7 +82,7 @@ static void convolve(const double_net *d, const net_layer *l, uint32_t c, uint32
     }
 }
 
-/* What follows the convolution of a channel: normalization over the batch, and the bias. */
+/* The steps behind the convolution of a channel: normalization over the batch, and the bias. */
 static void normalize(const double_net *d, const net_layer *l, uint32_t c, double *out, size_t count)
 {
     double mean = 0.0;
@@ -122,6 +122,49 @@ static void average(const net_layer *l, const double *in, double *out, size_t co
     }
 }
 
+/* The shares of all places of a picture in what a place of a head mixes; a channel has a row of places. */
+static void share(const net_layer *l, const double *query, const double *key, size_t row, size_t place,
+                  double *shares)
+{
+    const size_t area = (size_t)l->side * l->side;
+    double sum = 0.0;
+    for (size_t k = 0; k < area; k++) {
+        double score = 0.0;
+        for (uint32_t c = 0; c < l->kernel; c++) {
+            score += query[c * row + place] * key[c * row + k];
+        }
+        shares[k] = exp(score / sqrt((double)l->kernel));
+        sum += shares[k];
+    }
+    for (size_t k = 0; k < area; k++) {
+        shares[k] /= sum;
+    }
+}
+
+/* Each channel's place mixes the values of all places of its picture. */
+static void attend(const double_net *d, const net_layer *l, double *out)
+{
+    enum { MAX_PLACES = 256 };
+    const size_t area = (size_t)l->side * l->side;
+    const size_t row = d->n->batch * area;
+    const double *query = d->out[l->input];
+    const double *key = query + l->channels * row;
+    const double *value = key + l->channels * row;
+    double shares[MAX_PLACES];
+    assert_true(area <= MAX_PLACES);
+    for (size_t i = 0; i < l->channels / l->kernel * row; i++) {
+        const size_t first = i / row * l->kernel * row + i % row / area * area;
+        share(l, query + first, key + first, row, i % area, shares);
+        for (uint32_t c = 0; c < l->kernel; c++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < area; k++) {
+                sum += shares[k] * value[first + c * row + k];
+            }
+            out[first + c * row + i % area] = sum;
+        }
+    }
+}
+
 static void forward(double_net *d, uint32_t i)
 {
     const net_layer *l = &d->n->layers[i];
@@ -129,6 +172,8 @@ static void forward(double_net *d, uint32_t i)
     double *out = d->out[i];
     if (l->kind == NET_AVERAGE) {
         average(l, d->out[l->input], out, count);
+    } else if (l->kind == NET_ATTEND) {
+        attend(d, l, out);
     } else if (l->kind != NET_ADD) {
         weigh(d, l, out);
     }

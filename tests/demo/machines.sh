@@ -21,7 +21,7 @@ make_with() {
     shift
     "$@" -std=c17 -O3 -D_DEFAULT_SOURCE -DVTA_RELEASE='""' -ffp-contract=off -I"$demo" -I"$source/compiler/include" \
         -I"$source/isa/base/include" -static -o "$work/$name" "$source/tests/demo/weights.c" "$demo/draw.c" \
-        "$demo/outline.c" "$demo/net.c" "$demo/adam.c" "$demo/layer.c" "$demo/gemm.c" "$demo/train.c" \
+        "$demo/outline.c" "$demo/net.c" "$demo/adam.c" "$demo/layer.c" "$demo/attend.c" "$demo/gemm.c" "$demo/train.c" \
         "$source/compiler/src/number/exact.c" "$source/isa/base/src/arena.c" "$source/isa/base/src/status.c" "$source/isa/base/src/untrusted.c" -lm
 }
 

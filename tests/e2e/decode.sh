@@ -1,19 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/e2e/begin.sh
 #
 # decode.sh VTAC CONFIGS: a decoder with caches of a fixed size, one token a run, of drawn sizes. On machines with functions on
 # rows all between the embedding and the logits is one region, attention to the cache included; all values are what the host
 # computes, at drawn places of the cache, and so are they on a machine without these functions.
-set -eu
-export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-vtac=$1
-configs=$2
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-seed=$("$here/../lib/seed.sh" e2e_decode)
-echo "seed $seed"
+. "$(dirname "$0")/begin.sh"
 
 # ends MODEL CONTEXT ROUND: run.npz, a token at a drawn place behind a drawn past; the first and the last place come in turn.
 ends() {

@@ -9,7 +9,7 @@
 #include "vta/model.h"
 #include "vtac/partition.h"
 
-/* Which graph: a number, the steps of its growth (one bit each) that are left out, and how large its input
+/* A graph by its number, the steps of its growth (one bit each) that are left out, and how large its input
  * may be. */
 enum { GRAPH_STEPS = 8, GRAPH_ROOM = 40 };
 typedef struct graph_seed {
@@ -23,7 +23,7 @@ typedef struct graph_seed {
 /* A valid graph of quantized operators on small images; *out is owned. The same seed gives the same graph. */
 vta_status graph_random(const graph_seed *seed, vtac_graph **out, vta_diag *diag);
 
-/* How a graph is run. */
+/* A way to run a graph. */
 typedef struct graph_way {
     const char *device;       /* NULL: all on the host */
     const vta_config *config; /* of the device */

@@ -498,7 +498,7 @@ static vta_status grow_space(grower *g)
     return add(g, &y);
 }
 
-/* What the host does between two regions. */
+/* Adds an operator that the host computes between two regions. */
 static vta_status grow_curve(grower *g)
 {
     const quantized x = pick(g);

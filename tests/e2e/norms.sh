@@ -1,19 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/e2e/begin.sh
 #
 # norms.sh VTAC CONFIGS: normalizations of planes and by neighbouring channels in every form that exporters write, of drawn shapes, on
 # machines with functions on rows: one region holds them with the convolutions around them, all values are what the host computes, and the outputs of the
 # quantized model are near those in floats. Inputs are drawn twice. Without these functions the host does them.
-set -eu
-export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
-vtac=$1
-configs=$2
-here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-seed=$("$here/../lib/seed.sh" e2e_norms)
-echo "seed $seed"
+. "$(dirname "$0")/begin.sh"
 
 # one_region CONFIG COUNT: the whole network is one region, with so many normalizations of planes; where a small machine has no room
 # for a group, the reason says so.

@@ -32,7 +32,7 @@ LEAST_SHARE = 0.99
 RECORD = "--record"
 ROWS = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib", "configs", "rows_pynq.json"))
 MOST = {"transformer": 1, "vit_tiny": 1, "bert": 1, "minilm": 1, "gpt": 1, "llama": 1, "whisper": 1, "conformer": 1, "swin": 1,
-        "deit_tiny": 1, "whisper_decoder": 1, "mobilevit": 8}
+        "deit_tiny": 1, "whisper_decoder": 1, "mobilevit": 1}
 
 
 def dims_of(model):

@@ -15,7 +15,7 @@
 
 enum { RUNS = 2 };
 
-/* What the host answers: the outputs of each run, one after the other. */
+/* The host's answers: the outputs of each run, one after the other. */
 typedef struct answers {
     uint8_t *bytes;
     size_t size; /* of a run */

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Networks that no test was written for (unseen_nets.py): PyTorch exports each with weights drawn by the seed, vtac makes 8 bits
+# Networks that no test was written for (unseen_nets.py, unseen_attention.py): PyTorch exports each with weights drawn by the seed, vtac makes 8 bits
 # of it with calibration inputs, and the accelerator's answers on other inputs are held against those of floats.
 #
 #   kept     every output is off by at most 2 % of its range in the mean, or 98 % of its decisions stay; of a detector (unseen_boxes.py)
@@ -14,7 +14,9 @@
 # are those of the inputs. `work` is the share of what the host would need for all nodes but the conversions of inputs and
 # outputs; `left` names the operators that stay there, with their percents. The last table counts these over all networks.
 #
-# usage: unseen.py VTAC [--record] [NAME...]   (--record: in tests/results/unseen.json; exit status 77: PyTorch is not there)
+# usage: unseen.py VTAC [--record] [--config CONFIG] [NAME...]
+#        (--record: in tests/results/unseen.json; --config: another accelerator than vtac's own, in rows of its own there;
+#        exit status 77: PyTorch is not there)
 import json
 import os
 import subprocess
@@ -32,15 +34,17 @@ try:
     import numpy
     import torch
     import unseen_boxes
-    from unseen_nets import NETS
+    import unseen_attention
+    import unseen_nets
 except ImportError:
     print("skipped: PyTorch is not installed (apt-get install python3-torch python3-torchvision)")
     sys.exit(77)
 
+NETS = {**unseen_nets.NETS, **unseen_attention.NETS}
 CALIBRATION, CHECKED = 8, 12
 MEAN, DECISIONS = 0.02, 0.98
 WHOLE_REGIONS, WHOLE_WORK = 2, 0.99
-RECORD = "--record"
+RECORD, CONFIG = "--record", "--config"
 
 
 def picture(random, shape):
@@ -60,6 +64,8 @@ def draw(name, seed):
     random = numpy.random.default_rng(number)
     inputs = [picture(random, shape) for _ in range(CALIBRATION + CHECKED)]
     net = make()
+    if name in unseen_boxes.TABLES:
+        unseen_boxes.draw_heads(net)
     for module in net.modules():
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
             module.momentum = None  # the mean of all that passes
@@ -137,9 +143,10 @@ def judge_boxes(told, said, counts):
     return {"verdict": "kept" if found >= DECISIONS * boxes else "warned" if warned else "silent", "decisions %": round(100 * found / boxes, 1), "mark": mark}
 
 
-def compile_both(vtac):
+def compile_both(vtac, config):
     """What the compiler tells and says of the network on the accelerator, or the row of one that it refuses."""
-    done = subprocess.run([vtac, "compile", "net.onnx", "--target", "vta", "--calib", "calib.npy", "--offload", "all", "--report", "--json", "-o", "vta.so"],
+    words = [CONFIG, config] if config else []
+    done = subprocess.run([vtac, "compile", "net.onnx", "--target", "vta", *words, "--calib", "calib.npy", "--offload", "all", "--report", "--json", "-o", "vta.so"],
                           capture_output=True, text=True)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
@@ -156,10 +163,10 @@ def with_work(cells, told):
             "left": ", ".join("%s %.2f" % (x["op"], 100 * x["share"]) for x in left if x["share"] >= 0.0005) or "-", "reasons": left}
 
 
-def look(vtac, name, seed):
+def look(vtac, config, name, seed):
     net, inputs, opset = draw(name, seed)
     export(net, inputs, opset)
-    told, said, refusal = compile_both(vtac)
+    told, said, refusal = compile_both(vtac, config)
     if refusal:
         return refusal
     own = outputs_of(vtac, "host.so")
@@ -185,7 +192,7 @@ def boxes_of_run(vtac, library, file, *words):
     return boxes, next(a for a in found if a.ndim == 1 and a.dtype.kind == "i"), next(a for a in found if a.ndim == 1 and a.dtype.kind == "f")
 
 
-def look_boxes(vtac, name, seed):
+def look_boxes(vtac, config, name, seed):
     number = zlib.crc32(("%d/%s" % (seed, name)).encode())
     torch.manual_seed(number)
     random = numpy.random.default_rng(number)
@@ -196,7 +203,7 @@ def look_boxes(vtac, name, seed):
         warnings.simplefilter("ignore")
         torch.onnx.export(net, ([inputs[0]],), "net.onnx", opset_version=16)
     numpy.save("calib.npy", torch.stack(inputs[:CALIBRATION]).numpy())
-    told, said, refusal = compile_both(vtac)
+    told, said, refusal = compile_both(vtac, config)
     if refusal:
         return refusal
     counts = []
@@ -230,22 +237,36 @@ def print_reasons(rows):
 COLUMNS = ["verdict", "error %", "decisions %", "mark", "regions", "work %", "seconds", "left"]
 
 
-def row_of(vtac, name, seed):
+def row_of(vtac, config, name, seed):
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            cells = (look if name in NETS else look_boxes)(vtac, name, seed)
+            cells = (look if name in NETS else look_boxes)(vtac, config, name, seed)
         except RuntimeError as problem:
             cells = {"verdict": "FAILED", "why": str(problem)}
         os.chdir("/")
     print("%-14s" % name + "".join("%12s" % cells.get(c, "-") for c in COLUMNS[:-1]) + "  " + cells.get("why", cells.get("left", "")), flush=True)
     if RECORD in sys.argv[1:]:
-        results.record("unseen", name, {c: cells.get(c, "-") for c in COLUMNS})
+        machine = " on " + os.path.basename(config).removesuffix(".json") if config else ""
+        results.record("unseen", name + machine, {c: cells.get(c, "-") for c in COLUMNS})
     return cells
 
 
+def words_of(given):
+    """The configuration that is asked for, "" without one, and the networks."""
+    names = [w for w in given if w != RECORD]
+    if CONFIG not in names:
+        return "", names
+    at = names.index(CONFIG)
+    if at + 1 == len(names):
+        sys.exit("unseen: --config needs a configuration")
+    config = names[at + 1]
+    return os.path.abspath(config) if os.path.exists(config) else config, names[:at] + names[at + 2:]
+
+
 def main():
-    vtac, names = os.path.abspath(sys.argv[1]), [w for w in sys.argv[2:] if w != RECORD]
+    vtac = os.path.abspath(sys.argv[1])
+    config, names = words_of(sys.argv[2:])
     there = [*NETS, *unseen_boxes.DETECTORS]
     unknown = sorted(set(names) - set(there))
     if unknown:
@@ -254,7 +275,7 @@ def main():
     seed = word_seed.told()
     torch.set_num_threads(1)
     print("%-14s" % "network" + "".join("%12s" % c for c in COLUMNS[:-1]) + "  " + COLUMNS[-1] + " %", flush=True)
-    rows = [row_of(vtac, name, seed) for name in names or there]
+    rows = [row_of(vtac, config, name, seed) for name in names or there]
     count = lambda verdict: sum(r["verdict"] == verdict for r in rows)  # noqa: E731
     whole = sum(is_whole(r) for r in rows)
     print_reasons(rows)

@@ -67,6 +67,15 @@ for host in pynq aarch64-dotprod; do
     number out regions >>regions.txt
 done
 holds "and is compiled for as it is explained" test "$(tr '\n' ' ' <regions.txt)" = "1 0 "
+# Unless it is named, it is that of the configuration's board; a PYNQ's beside what is on no board.
+for pair in pynq:pynq pynq_lm:pynq ultra96:ultra96 kv260:kv260 tiny:pynq; do
+    vtac explain "$model" --config "${pair%:*}" --json
+    exits 0
+    cp out unnamed.json
+    vtac explain "$model" --config "${pair%:*}" --host "${pair#*:}" --json
+    holds "the host of ${pair%:*} is ${pair#*:}" cmp out unnamed.json
+    holds "and it is told" grep -qF "\"host\": \"${pair#*:}\"" out
+done
 vtac explain "$model" --host nobody
 refused 2 "unknown host 'nobody'"
 vtac explain "$model" --offload some
@@ -174,6 +183,9 @@ holds "in one region" test "$(number out regions)" = 1
 vtac diff "$float" --calib calib --config tiny
 exits 0
 says out "fsim and llvm agree on all"
+vtac diff "$float" --config tiny
+exits 0
+holds "both sides are quantized, and one warning says how" test "$(grep -c 'warning: no calibration inputs' err)" = 1
 vtac compile "$float" --target vta --calib "$models/golden/image_fp32" -o none.so
 refused 1 "takes f32[1,1,49,10]"
 vtac compile "$float" --target vta --calib nowhere -o none.so

@@ -23,7 +23,7 @@ typedef struct run_options {
     uint64_t most_macs;
 } run_options;
 
-/* What a .npy file holds behind its header; owned by `file`. */
+/* The data of a .npy file behind its header; owned by `file`. */
 static const uint8_t *load(const char *path, uint8_t **file, size_t *size)
 {
     vta_diag diag = {0};
@@ -51,7 +51,7 @@ static size_t top_of(const uint8_t *bytes, size_t size)
     return top;
 }
 
-/* Where the device tells what its cycles were for, each is told once; tsim must tell. */
+/* True if a device that tells what its cycles were for tells each once; tsim must tell. */
 static bool cycles_add_up(const vta_model *model, const char *device)
 {
     uint32_t layers;
@@ -119,7 +119,7 @@ static bool run_cases(graph_model *const models[2], const run_options *o, const 
     return good;
 }
 
-/* Whether the model, compiled for both, gives the same; *tried tells whether it is a quantized one. */
+/* True if the model, compiled for both, gives the same; *tried tells whether it is a quantized one. */
 static bool try_model(const run_options *o, const char *path, bool *tried)
 {
     const char *base = strrchr(path, '/') + 1;

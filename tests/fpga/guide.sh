@@ -41,7 +41,7 @@ program() {
     chmod +x "bin/$1"
 }
 program vivado <<END
-printf 'registers 0x43c00000\ninterrupt 29\nclock_hz 100000000\nvta_hz 100000000\nconfig_hz 100000000\n' >"$work/facts"
+printf 'registers 0x43c00000\ninterrupt 29\nport 0\nclock_hz 100000000\nvta_hz 100000000\nconfig_hz 100000000\n' >"$work/facts"
 while [ "\$1" != -source ]; do shift; done
 script=\$2
 shift 3

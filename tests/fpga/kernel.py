@@ -8,6 +8,7 @@ address space of that bus, with an interrupt whose controller is there. A clock 
 and memory are those of `vtac board` when the node has the address at which the bitstream has them, and its clock runs;
 else nobody answers. LACK: fclk, afi (no such driver), dma (no memory), slow (nodes appear late), clash (a UIO device has
 our interrupt)."""
+import json
 import os
 import re
 import struct
@@ -131,7 +132,7 @@ def poke(address, mask, value):
         memory.write(struct.pack("<I", old & ~mask | value & mask))
 
 
-AFI = {4: (0xFD380000, 3), 5: (0xFD380014, 3), 14: (0xFD615000, 0xF00)}
+AFI = {2 * (port + 2) + way: (0xFD380000 + 0x10000 * port + 0x14 * way, 3) for port in range(4) for way in range(2)} | {14: (0xFD615000, 0xF00)}
 CLOCKS = {("clkc", 15): "fclk0", ("clock-controller", 71): "pl0_ref"}
 
 
@@ -165,24 +166,38 @@ def start_clocks(tree):
     return running
 
 
+def seen_of(config, nodes):
+    """The accelerators that the bitstream of a configuration has, and a configuration of as many as the tree shows."""
+    path = config if os.path.exists(config) else os.path.join(source, "isa", "configs", config + ".json")
+    with open(path, encoding="utf-8") as file:
+        keys = json.load(file)
+    cores = keys.get("CORES", 1)
+    if nodes != cores:
+        config = os.path.join(root, "seen.json")
+        put("seen.json", json.dumps(keys | {"CORES": nodes}))
+    return cores, config
+
+
 def make(tree, running, uio_taken):
     """The devices of a tree with our nodes in it; the process behind them, or None."""
-    uio, memory = None, False
+    cores, memory = {}, False
     for node in devices(tree):
         kinds = node.words("compatible")
         if "ikwzm,u-dma-buf" in kinds and "dma" not in lack:
             memory = True
-        if "generic-uio" in kinds and node.words("linux,uio-name")[0] == "vta":
-            uio = node
-    if uio is None or interrupt_of(tree, uio) is None or interrupt_of(tree, uio) in uio_taken() or not memory:
+        if "generic-uio" in kinds and node.words("linux,uio-name")[0].startswith("vta"):
+            cores[node.words("linux,uio-name")[0]] = node
+    interrupts = [interrupt_of(tree, node) for node in cores.values()]
+    if "vta" not in cores or None in interrupts or set(interrupts) & uio_taken() or len(set(interrupts)) < len(cores) or not memory:
         return None
     with open(os.path.join(source, "fpga", family, "build.tcl"), encoding="utf-8") as script:
         built_at = int(re.search(r"registers (0x[0-9A-Fa-f]+)", script.read()).group(1), 16)
-    answers = address_of(uio) == built_at and clock_of(tree, uio) in running
+    built, name = seen_of(os.environ.get("KERNEL_CONFIG", {"zynq7": "pynq", "zynqmp": "ultra96"}[family]), len(cores))
+    answers = len(cores) <= built and all(
+        address_of(node) == built_at + 0x2000 * int(core[3:] or 0) and clock_of(tree, node) in running for core, node in cores.items())
     if "slow" in lack:
         time.sleep(2)
-    config = {"zynq7": "pynq", "zynqmp": "ultra96"}[family]
-    return subprocess.Popen([vtac, "board", "--dir", root, "--config", os.environ.get("KERNEL_CONFIG", config)]
+    return subprocess.Popen([vtac, "board", "--dir", root, "--config", name]
                             + ([] if answers else ["--fault", "dead"]), stdout=subprocess.DEVNULL)
 
 
@@ -195,7 +210,7 @@ def main():
     os.makedirs(os.path.join(root, "dev"), exist_ok=True)
     with open(os.path.join(root, "dev/mem"), "wb") as memory:
         memory.truncate(1 << 32)
-    for address, mask in list(AFI.values()) + [(0xF8008000, 1), (0xF8008014, 1)]:
+    for address, mask in list(AFI.values()) + [(0xF8008000 + 0x1000 * port + 0x14 * way, 1) for port in range(4) for way in range(2)]:
         poke(address, mask, 0xFFFFFFFF)
     # PYNQ's own UIO devices, with their interrupts, until they are unbound.
     theirs = [n for n in devices(tree) if "generic-uio" in n.words("compatible")]

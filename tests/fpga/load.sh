@@ -32,6 +32,10 @@ export KERNEL_CONFIG
 VTA_WAIT=120
 export VTA_WAIT
 
+# One core, or as many as the configuration has that LOAD_CONFIG names, in the overlay.
+LOAD_CONFIG=$source/isa/configs/tiny.json
+"$vtac_program" config show tiny | sed 's/"CLOCK_MHZ"/"CORES" : 2,\n  "CLOCK_MHZ"/' >two.json
+
 # boot TREE [LACK...]: a board with that device tree and all that the recipe puts on it, in $VTA_ROOT.
 boot() {
     end_kernel
@@ -43,9 +47,10 @@ boot() {
     rm -rf "$VTA_ROOT"
     mkdir -p "$VTA_ROOT/lib/firmware/vta"
     dtc -q -@ -I dts -O dtb -o base.dtb "$source/tests/fpga/trees/$tree.dts"
-    dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" "$source/fpga/$family/vta.dts"
-    sed 's/&amba/\&axi/' "$source/fpga/$family/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo" -
-    sed 's|target = <&amba>|target-path = "/"|' "$source/fpga/$family/vta.dts" | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-root.dtbo" -
+    "$source/fpga/boot/overlay.sh" $family "$LOAD_CONFIG" >vta.dts
+    dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta.dtbo" vta.dts
+    sed 's/&amba/\&axi/' vta.dts | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-axi.dtbo" -
+    sed 's|target = <&amba>|target-path = "/"|' vta.dts | dtc -q -@ -I dts -O dtb -o "$VTA_ROOT/lib/firmware/vta/vta-root.dtbo" -
     cp "$source/fpga/$family/vta.board" "$VTA_ROOT/lib/firmware/vta/"
     echo bits >"$VTA_ROOT/lib/firmware/vta/vta.bin"
     rm -f kernel.log
@@ -109,6 +114,45 @@ boot ultra96-3.0 afi
 load
 exits 0
 holds "the ports have their widths" sh -c '[ $(($(vta-mem 0xfd615000) & 0x300)) = 0 ] && [ $(($(vta-mem 0xfd380000) & 3)) = 0 ]'
+# ---- two accelerators: both pages, interrupts, ports and windows, on either family
+LOAD_CONFIG=$work/two.json
+KERNEL_CONFIG=$work/two.json
+for tree in pynq-3.0 ultra96-kria; do
+    boot $tree
+    echo 'cores 2' >>"$VTA_ROOT/lib/firmware/vta/vta.board"
+    for run in first second; do
+        load
+        exits 0
+        says out "registers: /dev/uio0"
+        says out "registers: /dev/uio1"
+        says out "cores: 2"
+    done
+    case $tree in
+    ultra96*) pages='0xa0001000 0xa0003000' ports='0xfd380000 0xfd380014 0xfd390000 0xfd390014' mask=3 ;;
+    *) pages='0x43c01000 0x43c03000' ports='0xf8008000 0xf8008014 0xf8009000 0xf8009014' mask=1 ;;
+    esac
+    for page in $pages; do
+        holds "the DMA windows of $page are the memory" sh -c "
+            [ \$((\$(vta-mem $page) & 1)) = 1 ] && [ \$((\$(vta-mem $((page + 24))) - \$(vta-mem $((page + 16))))) = 67108864 ]"
+    done
+    for port in $ports; do
+        holds "$tree: the port at $port has its width" sh -c "[ \$((\$(vta-mem $port) & $mask)) = 0 ]"
+    done
+done
+# The overlay of one core for a bitstream of two, and the other way round.
+LOAD_CONFIG=$source/isa/configs/tiny.json
+boot ultra96-kria
+echo 'cores 2' >>"$VTA_ROOT/lib/firmware/vta/vta.board"
+VTA_WAIT=1
+refuses "no UIO device 'vta1' has appeared"
+VTA_WAIT=120
+LOAD_CONFIG=$work/two.json
+KERNEL_CONFIG=tiny
+boot ultra96-kria
+echo 'cores 2' >>"$VTA_ROOT/lib/firmware/vta/vta.board"
+refuses "the accelerator does not answer as it should"
+LOAD_CONFIG=$source/isa/configs/tiny.json
+
 # ---- contiguous memory of other programs: it is passed over, and two of ours are one too many for one pair of windows
 boot pynq-3.0
 for node in camera udmabuf1; do

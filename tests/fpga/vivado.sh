@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck source=tests/cli/lib.sh disable=SC2046,SC2094,SC2317  # words; 'facts' is a function and a file; called by holds
+# shellcheck source=tests/cli/lib.sh disable=SC2046,SC2086,SC2094,SC2154,SC2317  # words; 'facts' is a function and a file; called by holds
 #
 # The boards' Vivado scripts against a stand-in of its commands (vivado.tcl), with the facts of the compiled device tree;
 # the sources that they collect are complete for a Verilog tool; and each kind of mistake is found, once put in.
@@ -23,18 +23,15 @@ tree() {
     cp -r "$source/isa/configs" "$1/isa/"
 }
 
+. "$source/tests/fpga/facts.sh"
+
 # facts TREE BOARD: what the board's device tree says, for the stand-in.
 facts() {
-    dtc -q -@ -I dts -O dtb -o overlay.dtbo "$1/fpga/$(family_of "$2")/vta.dts" || return 1
-    mhz=$(sed -n 's/.*"CLOCK_MHZ" *: *\([0-9]*\).*/\1/p' "${VTA_CONFIG:-$1/isa/configs/$(board_is "$2" 4).json}")
-    node=/fragment@0/__overlay__/$(fdtget -l overlay.dtbo /fragment@0/__overlay__ | grep '^vta@')
-    set -- $(fdtget -t x overlay.dtbo "$node" reg)
-    shift $(($# / 2 - 1)) # the address' low word, of one cell or two
-    echo "registers 0x$1"
-    set -- $(fdtget -t u overlay.dtbo "$node" interrupts)
-    echo "interrupt $2"
-    hertz=$(fdtget -t u overlay.dtbo "$node" assigned-clock-rates)
-    mmcm=/fragment@0/__overlay__/vta-mmcm
+    config=${VTA_CONFIG:-$1/isa/configs/$(board_is "$2" 4).json}
+    "$1/fpga/boot/overlay.sh" "$(family_of "$2")" "$config" | dtc -q -@ -I dts -O dtb -o overlay.dtbo - || return 1
+    mhz=$(sed -n 's/.*"CLOCK_MHZ" *: *\([0-9]*\).*/\1/p' "$config")
+    core_facts
+    mmcm=$overlay/vta-mmcm
     echo "clock_hz $hertz"
     echo "vta_hz $((hertz * $(fdtget -t u -d 1 overlay.dtbo $mmcm clock-mult) / $(fdtget -t u -d 1 overlay.dtbo $mmcm clock-div)))"
     echo "config_hz $((mhz * 1000000))"
@@ -80,8 +77,10 @@ for board in $(boards); do
     grep -q "^create_project .* $(board_is "$board" 3)\$" log || wrong "$board: not for its part"
     # DRAM beyond 2 GiB is a segment of its own, and none is asked for where there is none.
     high=0
-    [ "$(family_of "$board")" = zynq7 ] || [ "$(board_is "$board" 5)" -le 2048 ] || high=1
-    holds "$board: the segments of its DRAM" test "$(grep -c '^address .*HP0_DDR_HIGH' log)" = $high
+    cores=$(sed -n 's/.*"CORES" *: *\([0-9]*\).*/\1/p' "$source/isa/configs/$(board_is "$board" 4).json")
+    [ "$(family_of "$board")" = zynq7 ] || [ "$(board_is "$board" 5)" -le 2048 ] || high=${cores:-1}
+    holds "$board: its cores" test "$(grep -c '^cell vta' log)" = "${cores:-1}"
+    holds "$board: the segments of its DRAM" test "$(grep -c '^address .*HP[0-3]_DDR_HIGH' log)" = $high
     # The checks below depend on the configuration alone.
     config=$(board_is "$board" 4)
     case " $seen " in *" $config "*) continue ;; esac
@@ -140,17 +139,17 @@ mistake 'an unknown command' $project 's/create_bd_design system/create_bd_desin
 mistake 'an unknown option' $project 's/-target_address_space/-address_space/' "unknown option '-address_space'"
 mistake 'a missing source' $project 's/vta_board\.v/vta_bord.v/' "no file"
 mistake 'missing constraints' fpga/zynq7/build.tcl 's/vta\.xdc/pins.xdc/' "no file"
-mistake 'a pin that the RTL lacks' $project 's|vta/irq|vta/interrupt|' "no pin 'vta/interrupt'"
+mistake 'a pin that the RTL lacks' $project 's|get_bd_pins vta/irq|get_bd_pins vta/interrupt|' "no pin 'vta/interrupt'"
 mistake 'a port renamed in the RTL' fpga/vivado/vta_board.v 's/output wire                 irq/output wire intr/' "no pin 'vta/irq'"
 mistake 'an interface renamed in the RTL' fpga/vivado/vta_board.v 's/ M_AXI \([AWRB]\)/ DRAM \1/' "is called DRAM"
 mistake 'a port without its interface' fpga/vivado/vta_board.v '/1.0 M_AXI RLAST"/d' "port 'm_axi_rlast' of vta_board has no"
 mistake 'another address' fpga/zynq7/build.tcl 's/0x43C00000/0x43C10000/' "registers is 1136721920, the device tree has"
 mistake 'another clock' fpga/zynq7/build.tcl 's/@MHZ@/50/' "clock_hz is 50000000, the device tree has 100000000"
 mistake 'an unknown property' fpga/zynq7/build.tcl 's/PCW_EN_CLK0_PORT/PCW_EN_CLOCK0_PORT/' "has no property 'CONFIG.PCW_EN_CLOCK0_PORT'"
-mistake 'a port that is switched off' fpga/zynq7/build.tcl 's/PCW_USE_S_AXI_HP0 1/PCW_USE_S_AXI_HP0 0/' "no interface 'ps/S_AXI_HP0'"
-mistake 'a narrower port' fpga/zynq7/build.tcl 's/HP0_DATA_WIDTH 64/HP0_DATA_WIDTH 32/' "the memory port has 32 bits"
-mistake 'a clock that is not connected' $project 's| memory/M00_ACLK||' "nothing drives 'memory/M00_ACLK'"
-mistake 'DRAM without an address' fpga/zynq7/build.tcl 's|segments {S_AXI_HP0/HP0_DDR_LOWOCM}|segments {}|' "has no address"
+mistake 'a port that is switched off' fpga/zynq7/build.tcl 's/PCW_USE_S_AXI_HP@PORT@ 1/PCW_USE_S_AXI_HP@PORT@ 0/' "no interface 'ps/S_AXI_HP0'"
+mistake 'a narrower port' fpga/zynq7/build.tcl 's/HP@PORT@_DATA_WIDTH 64/HP@PORT@_DATA_WIDTH 32/' "the memory port has 32 bits"
+mistake 'a clock that is not connected' $project 's| $memory/M00_ACLK||' "nothing drives 'memory/M00_ACLK'"
+mistake 'DRAM without an address' fpga/zynq7/build.tcl 's|segments {S_AXI_HP@PORT@/HP@PORT@_DDR_LOWOCM}|segments {}|' "has no address"
 mistake 'another part' fpga/boards.txt 's/^\(pynq  *zynq7  *\)xc7z020clg400-1/\1xczu3eg-sbva484-1-i/' "is not in part"
 mistake 'a board that the table lacks' fpga/boards.txt '/^pynq /d' "boards.txt has no board 'pynq'"
 mistake 'a step left out' $project 's/run_to_the_end synth_1/puts none/' "there is no synth_1 yet"
@@ -158,7 +157,42 @@ facts "$source" ultra96 >facts
 mistake 'another address' fpga/zynqmp/build.tcl 's/0xA0000000/0xA0010000/' "the device tree has"
 mistake 'an unknown property' fpga/zynqmp/build.tcl 's/PSU__USE__IRQ0/PSU__USE_IRQ0/' "has no property"
 mistake 'high DRAM that is switched off' fpga/zynqmp/build.tcl 's/ENABLE @HIGH@/ENABLE 0/' "HP0_DDR_HIGH" kv260
-mistake 'an interface that is switched off' fpga/zynqmp/build.tcl 's/PSU__USE__S_AXI_GP2 1/PSU__USE__S_AXI_GP2 0/' "no interface"
+mistake 'an interface that is switched off' fpga/zynqmp/build.tcl 's/PSU__USE__S_AXI_GP@GP@ 1/PSU__USE__S_AXI_GP@GP@ 0/' "no interface"
+
+# Several cores: kv260 has two; four of them, and a family with other names.
+own=own.json
+VTA_CONFIG=$PWD/$own
+export VTA_CONFIG
+for pair in pynq/arty-z7/2 pynq/zybo-z7/4 ultra96/ultra96/4 ultra96/kv260/1; do
+    board=${pair#*/}
+    cores=${board#*/}
+    board=${board%/*}
+    sed "s/\"CLOCK_MHZ\"/\"CORES\" : $cores,\n  \"CLOCK_MHZ\"/" "$source/isa/configs/${pair%%/*}.json" >$own
+    holds "$cores cores on $board" build "$source" "$board"
+    cat error
+    holds "$board has $cores cells" test "$(grep -c '^cell vta' log)" = "$cores"
+    holds "and as many ways to memory" test "$(grep -c '^connect memory[0-9]*/M00_AXI ps/S_AXI_HP' log)" = "$cores"
+done
+unset VTA_CONFIG
+facts "$source" kv260 >facts
+mistake 'two cores at one port' $project 's|ps/\[of_port \$board memory \$core\]|ps/[of_port $board memory 0]|' "is connected already" kv260
+mistake 'ports that are exchanged' $project 's/list @PORT@ \$core @GP@ \[expr {2 + \$core}\]/list @PORT@ [expr {1 - $core}] @GP@ [expr {3 - $core}]/' \
+    "port is 1, the device tree has 0" kv260
+mistake 'the DRAM of another port' $project 's/assign_bd_address -target_address_space \[get_bd_addr_spaces \$vta/assign_bd_address -target_address_space [get_bd_addr_spaces vta/' \
+    "'vta1' does not see 'ps/SAXIGP3/HP1_DDR_LOW'" kv260
+mistake 'registers on each other' $project 's/0x2000 \* \$core/0x1000 * $core/' "registers1 is 2684358656, the device tree has" kv260
+mistake 'a page for each core' $project 's/-range 8K/-range 4K/' "take 8K, not 4K" kv260
+mistake 'interrupts that are exchanged' $project 's|get_bd_pins interrupts/In\$core|get_bd_pins interrupts/In[expr {1 - $core}]|' "is 90, the device tree has 89" kv260
+mistake 'interrupts that go nowhere' $project '/interrupts\/dout/d' "nothing drives 'ps/pl_ps_irq0'" kv260
+mistake 'a port without a clock' $project 's|^        ps/\[of_port \$board memory_clock \$core\]|        ps/[of_port $board memory_clock 0]|' "has a driver already" kv260
+mistake 'one core of two' $project 's/return \[expr {\[regexp {"CORES"/return 1; &/' "says nothing of the device tree's" kv260
+mistake 'a core whose multipliers have the slow clock' $project 's|\[get_bd_pins \$doubled\] \[get_bd_pins \$vta/aclk2x\]|[get_bd_pins [expr {$core ? $clock : $doubled}]] [get_bd_pins $vta/aclk2x]|' \
+    "'vta1/aclk2x' has another clock" kv260
+tree narrow
+sed 's/<6 0>, <7 0>, //' "$source/fpga/zynqmp/vta.dts" >narrow/fpga/zynqmp/vta.dts
+if build narrow kv260; then wrong "a device tree that leaves the second port's width goes unnoticed"; fi
+holds "a device tree without the second port is told" grep -qF "the device tree has no port1" error
+facts "$source" ultra96 >facts
 
 # A clock at twice the rate: of two buffers on Ultra96, of two outputs with PYNQ's larger array.
 mistake 'no twice the rate' $project 's/DIV \$divide/DIV 1/' "expected 2 to 1" ultra96

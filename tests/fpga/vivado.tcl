@@ -3,49 +3,57 @@
 # A stand-in for Vivado that records: tclsh vivado.tcl TREE SCRIPT ARGUMENT... runs a project script with these commands
 # and fails on a command, option, property, pin or file that is not there, on an input that nothing drives, and on an
 # address, interrupt or clock that is not the device tree's. TREE is a file of `key value` lines: registers, interrupt,
-# clock_hz (the processing system's), vta_hz (the accelerator's), config_hz (that of its configuration). What was done is printed, one call a line.
+# those of further cores with the core's number behind; port: the HP port that the tree sets the width of, core by core; clock_hz (the processing system's), vta_hz (the accelerator's), config_hz (that of its configuration). What was done is printed, one call a line.
 #
 # The properties and pins below are those of the IPs' documentation that our scripts may use, no more: a new one is
 # looked up there and written down here.
 
 # ---- what the IPs have: pins and interfaces exist where a property has the value behind them: {} is any, KEY is 1, else KEY=VALUE
-# or KEY!=VALUE
+# or KEY!=VALUE or KEY>VALUE; several are joined by &
 
 set ips {
     processing_system7 {
         version 5.5
         properties {
-            PCW_FPGA0_PERIPHERAL_FREQMHZ PCW_EN_CLK0_PORT PCW_EN_RST0_PORT PCW_USE_M_AXI_GP0 PCW_USE_S_AXI_HP0
-            PCW_S_AXI_HP0_DATA_WIDTH PCW_USE_FABRIC_INTERRUPT PCW_IRQ_F2P_INTR PCW_UIPARAM_DDR_PARTNO
+            PCW_FPGA0_PERIPHERAL_FREQMHZ PCW_EN_CLK0_PORT PCW_EN_RST0_PORT PCW_USE_M_AXI_GP0
+            PCW_USE_S_AXI_HP0 PCW_USE_S_AXI_HP1 PCW_USE_S_AXI_HP2 PCW_USE_S_AXI_HP3
+            PCW_S_AXI_HP0_DATA_WIDTH PCW_S_AXI_HP1_DATA_WIDTH PCW_S_AXI_HP2_DATA_WIDTH PCW_S_AXI_HP3_DATA_WIDTH
+            PCW_USE_FABRIC_INTERRUPT PCW_IRQ_F2P_INTR PCW_UIPARAM_DDR_PARTNO
             PCW_UIPARAM_DDR_BUS_WIDTH
         }
         out {FCLK_CLK0 PCW_EN_CLK0_PORT FCLK_RESET0_N PCW_EN_RST0_PORT}
-        in {M_AXI_GP0_ACLK PCW_USE_M_AXI_GP0 S_AXI_HP0_ACLK PCW_USE_S_AXI_HP0 IRQ_F2P PCW_IRQ_F2P_INTR}
+        in {M_AXI_GP0_ACLK PCW_USE_M_AXI_GP0 S_AXI_HP0_ACLK PCW_USE_S_AXI_HP0 S_AXI_HP1_ACLK PCW_USE_S_AXI_HP1 S_AXI_HP2_ACLK PCW_USE_S_AXI_HP2 S_AXI_HP3_ACLK PCW_USE_S_AXI_HP3 IRQ_F2P PCW_IRQ_F2P_INTR}
         master {M_AXI_GP0 PCW_USE_M_AXI_GP0 DDR {} FIXED_IO {}}
-        slave {S_AXI_HP0 PCW_USE_S_AXI_HP0}
-        segments {S_AXI_HP0/HP0_DDR_LOWOCM PCW_USE_S_AXI_HP0}
+        slave {S_AXI_HP0 PCW_USE_S_AXI_HP0 S_AXI_HP1 PCW_USE_S_AXI_HP1 S_AXI_HP2 PCW_USE_S_AXI_HP2 S_AXI_HP3 PCW_USE_S_AXI_HP3}
+        segments {S_AXI_HP0/HP0_DDR_LOWOCM PCW_USE_S_AXI_HP0 S_AXI_HP1/HP1_DDR_LOWOCM PCW_USE_S_AXI_HP1 S_AXI_HP2/HP2_DDR_LOWOCM PCW_USE_S_AXI_HP2 S_AXI_HP3/HP3_DDR_LOWOCM PCW_USE_S_AXI_HP3}
         window {0x40000000 0x7fffffff}
         interrupts {IRQ_F2P 29}
         hertz PCW_FPGA0_PERIPHERAL_FREQMHZ
-        width PCW_S_AXI_HP0_DATA_WIDTH
+        width PCW_S_AXI_HP@PORT@_DATA_WIDTH
         parts {xc7z010* xc7z020*}
     }
     zynq_ultra_ps_e {
         version 3.4
         properties {
             PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ PSU__FPGA_PL0_ENABLE PSU__USE__M_AXI_GP0 PSU__USE__M_AXI_GP1
-            PSU__USE__M_AXI_GP2 PSU__MAXIGP0__DATA_WIDTH PSU__USE__S_AXI_GP2 PSU__SAXIGP2__DATA_WIDTH PSU__USE__IRQ0
+            PSU__USE__M_AXI_GP2 PSU__MAXIGP0__DATA_WIDTH PSU__USE__S_AXI_GP2 PSU__USE__S_AXI_GP3 PSU__USE__S_AXI_GP4 PSU__USE__S_AXI_GP5
+            PSU__SAXIGP2__DATA_WIDTH PSU__SAXIGP3__DATA_WIDTH PSU__SAXIGP4__DATA_WIDTH PSU__SAXIGP5__DATA_WIDTH PSU__USE__IRQ0
             PSU__HIGH_ADDRESS__ENABLE
         }
         out {pl_clk0 PSU__FPGA_PL0_ENABLE pl_resetn0 PSU__FPGA_PL0_ENABLE}
-        in {maxihpm0_fpd_aclk PSU__USE__M_AXI_GP0 saxihp0_fpd_aclk PSU__USE__S_AXI_GP2 pl_ps_irq0 PSU__USE__IRQ0}
+        in {maxihpm0_fpd_aclk PSU__USE__M_AXI_GP0 saxihp0_fpd_aclk PSU__USE__S_AXI_GP2 saxihp1_fpd_aclk PSU__USE__S_AXI_GP3 saxihp2_fpd_aclk PSU__USE__S_AXI_GP4 saxihp3_fpd_aclk PSU__USE__S_AXI_GP5 pl_ps_irq0 PSU__USE__IRQ0}
         master {M_AXI_HPM0_FPD PSU__USE__M_AXI_GP0}
-        slave {S_AXI_HP0_FPD PSU__USE__S_AXI_GP2}
-        segments {SAXIGP2/HP0_DDR_LOW PSU__USE__S_AXI_GP2 SAXIGP2/HP0_DDR_HIGH PSU__HIGH_ADDRESS__ENABLE}
+        slave {S_AXI_HP0_FPD PSU__USE__S_AXI_GP2 S_AXI_HP1_FPD PSU__USE__S_AXI_GP3 S_AXI_HP2_FPD PSU__USE__S_AXI_GP4 S_AXI_HP3_FPD PSU__USE__S_AXI_GP5}
+        segments {
+            SAXIGP2/HP0_DDR_LOW PSU__USE__S_AXI_GP2 SAXIGP2/HP0_DDR_HIGH PSU__USE__S_AXI_GP2&PSU__HIGH_ADDRESS__ENABLE
+            SAXIGP3/HP1_DDR_LOW PSU__USE__S_AXI_GP3 SAXIGP3/HP1_DDR_HIGH PSU__USE__S_AXI_GP3&PSU__HIGH_ADDRESS__ENABLE
+            SAXIGP4/HP2_DDR_LOW PSU__USE__S_AXI_GP4 SAXIGP4/HP2_DDR_HIGH PSU__USE__S_AXI_GP4&PSU__HIGH_ADDRESS__ENABLE
+            SAXIGP5/HP3_DDR_LOW PSU__USE__S_AXI_GP5 SAXIGP5/HP3_DDR_HIGH PSU__USE__S_AXI_GP5&PSU__HIGH_ADDRESS__ENABLE
+        }
         window {0xa0000000 0xafffffff}
         interrupts {pl_ps_irq0 89}
         hertz PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ
-        width PSU__SAXIGP2__DATA_WIDTH
+        width PSU__SAXIGP@GP@__DATA_WIDTH
         parts {xczu2eg* xczu3eg* xczu7ev* xck26*}
     }
     proc_sys_reset {
@@ -76,11 +84,18 @@ set ips {
         version 1.1 properties {CONST_WIDTH CONST_VAL} master {} slave {} segments {}
         in {} out {dout {}}
     }
+    xlconcat {
+        version 2.1 properties {NUM_PORTS} master {} slave {} segments {}
+        in {In0 NUM_PORTS>0 In1 NUM_PORTS>1 In2 NUM_PORTS>2 In3 NUM_PORTS>3} out {dout {}}
+    }
     axi_interconnect {
         version 2.1
         properties {NUM_SI NUM_MI}
-        in {ACLK {} ARESETN {} S00_ACLK {} S00_ARESETN {} M00_ACLK {} M00_ARESETN {}}
-        out {} slave {S00_AXI {}} master {M00_AXI {}} segments {}
+        in {
+            ACLK {} ARESETN {} S00_ACLK {} S00_ARESETN {} M00_ACLK {} M00_ARESETN {}
+            M01_ACLK NUM_MI>1 M01_ARESETN NUM_MI>1 M02_ACLK NUM_MI>2 M02_ARESETN NUM_MI>2 M03_ACLK NUM_MI>3 M03_ARESETN NUM_MI>3
+        }
+        out {} slave {S00_AXI {}} master {M00_AXI {} M01_AXI NUM_MI>1 M02_AXI NUM_MI>2 M03_AXI NUM_MI>3} segments {}
     }
 }
 
@@ -96,6 +111,7 @@ set constraints {}
 set multicycles {}     ;# set_multicycle_path: {setup or hold, cycles, from}
 set include_dirs {}
 set assigned {}
+set spaces {}          ;# of addresses: {space, segment}
 
 proc refuse {text} { error "stand-in: $text" }
 proc record {args} { puts [join $args] }
@@ -132,10 +148,13 @@ proc options {into words flags valued} {
 
 # True where a cell has the property that stands before a condition.
 proc is_there {cell condition} {
-    if {$condition eq {}} { return 1 }
-    if {![regexp {^(\w+?)(!?=)(\w+)$} $condition - key equal value]} { lassign [list $condition = 1] key equal value }
-    set same [expr {[info exists ::property($cell,$key)] && $::property($cell,$key) eq $value}]
-    return [expr {$equal eq "=" ? $same : !$same}]
+    foreach part [split $condition &] {
+        if {![regexp {^(\w+?)(!?=|>)(\w+)$} $part - key equal value]} { lassign [list $part = 1] key equal value }
+        set known [info exists ::property($cell,$key)]
+        set same [expr {$known && $::property($cell,$key) eq $value}]
+        if {![expr {$equal eq "=" ? $same : $equal eq "!=" ? !$same : $known && $::property($cell,$key) > $value}]} { return 0 }
+    }
+    return 1
 }
 
 # A cell's pins of one direction, in its present state.
@@ -386,10 +405,6 @@ proc connect_bd_net {from to} {
     if {[info exists ::net($to)]} { refuse "'$to' has a driver already" }
     set ::net($to) $from
     record connect $from $to
-    lassign [split $to /] cell pin
-    if {$::kind($cell) ne "module" && [dict exists $::ips $::kind($cell) interrupts $pin]} {
-        agree interrupt [dict get $::ips $::kind($cell) interrupts $pin]
-    }
 }
 proc connect_bd_intf_net {from to} {
     if {[find_pin $from {master slave} interface] ne "master"} { refuse "'$from' is no master" }
@@ -417,9 +432,11 @@ proc get_bd_addr_segs {path} {
 proc assign_bd_address {args} {
     set segment [options got $args {} {-offset -range -target_address_space}]
     lappend ::assigned $segment
+    lappend ::spaces [list $got(-target_address_space) $segment]
     record address $segment {*}[array get got]
     if {[info exists got(-offset)]} {
-        agree registers [expr {$got(-offset)}]
+        agree registers[number_of [lindex [split $segment /] 0]] [expr {$got(-offset)}]
+        if {$got(-range) ne "8K"} { refuse "the registers of a core take 8K, not $got(-range)" }
         lassign [dict get $::ips $::kind(ps) window] low high
         if {$got(-offset) < $low || $got(-offset) > $high} { refuse "$got(-offset) is outside the master's window" }
     }
@@ -441,17 +458,56 @@ proc validate_bd_design {} {
             }
         }
     }
-    foreach slave $::module(slave) {
-        if {"vta/$slave/reg0" ni $::assigned} { refuse "'vta/$slave' has no address" }
-    }
-    set ps [dict get $::ips $::kind(ps)]
     set macros [macros]
     check_clocks $macros
-    if {$::property(ps,[dict get $ps width]) != 8 << [dict get $macros VTA_LOG_BUS_BYTES]} {
-        refuse "the memory port has $::property(ps,[dict get $ps width]) bits, the accelerator [expr {8 << [dict get $macros VTA_LOG_BUS_BYTES]}]"
-    }
+    foreach cell [modules] { check_core $cell $macros }
     set ::made(valid) 1
     record validate
+}
+
+# The accelerators: cells vta, vta1 and so on.
+proc modules {} {
+    return [lsort [lmap cell [array names ::kind] {expr {$::kind($cell) eq "module" ? $cell : [continue]}}]]
+}
+proc number_of {cell} {
+    if {![regexp {^vta([1-3]?)$} $cell - number]} { refuse "'$cell' is no core: vta, vta1 to vta3" }
+    return $number
+}
+
+# A core's way to DRAM ends at a port of its own, as wide as its bus, whose segments its master sees; its interrupt is the bit of its number.
+proc check_core {cell macros} {
+    set number [number_of $cell]
+    set ps [dict get $::ips $::kind(ps)]
+    foreach slave $::module(slave) {
+        if {"$cell/$slave/reg0" ni $::assigned} { refuse "'$cell/$slave' has no address" }
+    }
+    set end [dict get [array get ::intf_net] [lindex [split $::intf_net($cell/M_AXI) /] 0]/M00_AXI]
+    if {![regexp {^ps/S_AXI_HP(\d)} $end - port]} { refuse "'$cell/M_AXI' ends at '$end'" }
+    agree port$number $port
+    set width [string map [list @PORT@ $port @GP@ [expr {2 + $port}]] [dict get $ps width]]
+    if {$::property(ps,$width) != 8 << [dict get $macros VTA_LOG_BUS_BYTES]} {
+        refuse "the memory port has $::property(ps,$width) bits, the accelerator [expr {8 << [dict get $macros VTA_LOG_BUS_BYTES]}]"
+    }
+    foreach segment [pins_of ps segments] {
+        if {[string match */HP${port}_* $segment] && [list $cell/M_AXI ps/$segment] ni $::spaces} { refuse "'$cell' does not see 'ps/$segment'" }
+    }
+    agree interrupt$number [interrupt_of $cell]
+}
+
+# The shared interrupt of a core: that of the processing system's pin, or of a bit of it.
+proc interrupt_of {cell} {
+    set pins [dict get $::ips $::kind(ps) interrupts]
+    foreach {to from} [array get ::net] {
+        if {$from ne "$cell/irq"} continue
+        lassign [split $to /] sink pin
+        if {$sink eq "ps" && [dict exists $pins $pin]} { return [dict get $pins $pin] }
+        if {$::kind($sink) ne "xlconcat" || ![regexp {^In(\d)$} $pin - bit]} { refuse "'$cell/irq' ends at '$to'" }
+        foreach {to from} [array get ::net] {
+            lassign [split $to /] end pin
+            if {$from eq "$sink/dout" && $end eq "ps" && [dict exists $pins $pin]} { return [expr {[dict get $pins $pin] + $bit}] }
+        }
+    }
+    refuse "'$cell/irq' goes to no interrupt"
 }
 # The clock at a pin: what makes it (the MMCM, or the processing system), and its rate. An MMCM's input is what it was set for.
 proc clock_at {pin} {
@@ -472,7 +528,7 @@ proc clock_at {pin} {
             }
             return [list $source [expr {$hertz / $::property($cell,C_BUFGCE_DIV)}]]
         }
-        module - proc_sys_reset - xlconstant - axi_interconnect { refuse "'$from' is no clock" }
+        module - proc_sys_reset - xlconstant - xlconcat - axi_interconnect { refuse "'$from' is no clock" }
         default {
             if {$out ne [lindex [dict get $::ips $::kind($cell) out] 0]} { refuse "'$from' is no clock" }
             return [list $cell [expr {$::property($cell,[dict get $::ips $::kind($cell) hertz]) * 1000000}]]
@@ -486,7 +542,8 @@ proc check_clocks {macros} {
     set slow [clock_at vta/aclk]
     set fast [clock_at vta/aclk2x]
     foreach pin [array names ::net] {
-        if {[regexp {(ACLK|_aclk|slowest_sync_clk)$} $pin] && $::net($pin) ne $::net(vta/aclk)} { refuse "'$pin' has another clock than vta/aclk" }
+        if {[regexp {(ACLK|[_/]aclk|slowest_sync_clk)$} $pin] && $::net($pin) ne $::net(vta/aclk)} { refuse "'$pin' has another clock than vta/aclk" }
+        if {[regexp {/aclk2x$} $pin] && $::net($pin) ne $::net(vta/aclk2x)} { refuse "'$pin' has another clock than vta/aclk2x" }
     }
     if {[dict get $macros VTA_PUMP] == 2} {
         if {[lindex $fast 1] != 2 * [lindex $slow 1]} { refuse "vta/aclk2x has [lindex $fast 1] Hz, vta/aclk [lindex $slow 1]: expected 2 to 1" }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "fuzz.h"
 #include "temporary.h"
 #include "wire.h"
@@ -26,8 +27,7 @@ static void remove_cache(void)
 static void set_cache(void)
 {
     if (folder[0] == '\0') {
-        (void)snprintf(folder, sizeof folder, "%s/vta-fuzz-agent-%ld",
-                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid());
+        (void)snprintf(folder, sizeof folder, "%s/vta-fuzz-agent-%ld", fuzz_root(), (long)getpid());
         (void)setenv("VTAC_CACHE", folder, 1);
         (void)atexit(remove_cache);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "fuzz.h"
 #include "temporary.h"
 #include "vta/file.h"
@@ -34,9 +35,7 @@ static void load(void)
 void fuzz_input(const uint8_t *data, size_t size)
 {
     if (path[0] == '\0') {
-        /* in memory where there is such a folder: a disk writes through whenever a file is replaced */
-        (void)snprintf(path, sizeof path, "%s/vta-fuzz-artifact-%ld.so",
-                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid());
+        (void)snprintf(path, sizeof path, "%s/vta-fuzz-artifact-%ld.so", fuzz_root(), (long)getpid());
         (void)atexit(remove_file);
     }
     FUZZ_REQUIRE(vta_file_write(path, data, size, NULL) == VTA_OK);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "fuzz.h"
 #include "ground.h"
 #include "layers.h"
@@ -33,14 +34,13 @@ static void remove_file(void)
 static void set_up(void)
 {
     if (path[0] == '\0') {
-        (void)snprintf(path, sizeof path, "%s/vta-fuzz-client-%ld",
-                       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid());
+        (void)snprintf(path, sizeof path, "%s/vta-fuzz-client-%ld", fuzz_root(), (long)getpid());
         (void)snprintf(uri, sizeof uri, "pipe:cat '%s'; exec cat >/dev/null?patience=1", path);
         (void)atexit(remove_file);
     }
 }
 
-/* What the agent says: a good HELLO, then the records, in frames numbered as the requests will be. */
+/* Writes the agent's words: a good HELLO, then the records, in frames numbered as the requests will be. */
 static void write_script(const uint8_t *data, size_t size)
 {
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -67,12 +67,6 @@ static void write_script(const uint8_t *data, size_t size)
     (void)close(file);
 }
 
-static void check_outcome(vta_status status, const vta_diag *diag)
-{
-    FUZZ_REQUIRE(status < VTA_STATUS_COUNT);
-    FUZZ_REQUIRE((status == VTA_OK) == (diag->text[0] == '\0') && strchr(diag->text, '\n') == NULL);
-}
-
 static void use_memory(vta_device *device, vta_mem *mem)
 {
     vta_diag diag = {0};
@@ -82,10 +76,10 @@ static void use_memory(vta_device *device, vta_mem *mem)
     vta_device_flush(device, mem, 0, mem->size);
     const vta_launch launch = {.insn_addr = mem->addr, .insn_count = 4};
     vta_status status = vta_device_submit(device, &launch, &diag);
-    check_outcome(status, &diag);
+    fuzz_check_outcome(status, &diag);
     if (status == VTA_OK) {
         status = vta_device_wait(device, 1.0, &report, &diag);
-        check_outcome(status, &diag);
+        fuzz_check_outcome(status, &diag);
     }
     const uint64_t *account = vta_device_account(device, &insns);
     FUZZ_REQUIRE((account == NULL) == (insns == 0) && insns <= 4);
@@ -94,7 +88,7 @@ static void use_memory(vta_device *device, vta_mem *mem)
     }
     vta_device_invalidate(device, mem, 0, mem->size);
     diag = (vta_diag){0};
-    check_outcome(vta_device_trouble(device, &diag), &diag);
+    fuzz_check_outcome(vta_device_trouble(device, &diag), &diag);
 }
 
 static void want_device(void)
@@ -104,10 +98,10 @@ static void want_device(void)
     vta_mem mem;
     vta_diag diag = {0};
     vta_status status = vta_device_open(uri, NULL, &device, &diag);
-    check_outcome(status, &diag);
+    fuzz_check_outcome(status, &diag);
     if (status == VTA_OK) {
         status = vta_device_alloc(device, BYTES, &mem, &diag);
-        check_outcome(status, &diag);
+        fuzz_check_outcome(status, &diag);
         if (status == VTA_OK) {
             use_memory(device, &mem);
             vta_device_free(device, &mem);
@@ -157,7 +151,7 @@ static void print_and_save(vta_model *model, bool json)
     vta_str_free(&ground.answer);
     vta_str_free(&ground.line);
     FUZZ_REQUIRE(temporary_folder(folder));
-    check_outcome(cli_save_outputs(model, folder, "", &diag), &diag);
+    fuzz_check_outcome(cli_save_outputs(model, folder, "", &diag), &diag);
     DIR *entries = opendir(folder);
     for (struct dirent *entry = entries != NULL ? readdir(entries) : NULL; entry != NULL;
          entry = readdir(entries)) {
@@ -173,12 +167,12 @@ static void want_model(void)
     vta_diag diag = {0};
     const vta_model_options options = {.device = uri};
     vta_status status = vta_model_load(path, &options, &model, &diag); /* any file will do */
-    check_outcome(status, &diag);
+    fuzz_check_outcome(status, &diag);
     if (status == VTA_OK) {
         const vta_step_profile *steps;
         uint32_t count;
         status = vta_model_profile(model, &steps, &count, &diag);
-        check_outcome(status, &diag);
+        fuzz_check_outcome(status, &diag);
         const vta_layer_profile *layers = vta_model_layers(model, &count);
         for (uint32_t i = 0; i < count; i++) {
             FUZZ_REQUIRE(layers[i].name != NULL && layers[i].bound != NULL);

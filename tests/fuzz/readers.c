@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "files.h"
 #include "fuzz.h"
 #include "image.h"
 #include "outputs.h"
@@ -40,15 +41,13 @@ static const char *write_input(const uint8_t *data, size_t size, const char *end
 {
     static bool registered;
     (void)unlink(file);
-    (void)snprintf(file, sizeof file, "%s/vta-fuzz-reader-%ld%s",
-                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : temporary_root(), (long)getpid(), ending);
+    (void)snprintf(file, sizeof file, "%s/vta-fuzz-reader-%ld%s", fuzz_root(), (long)getpid(), ending);
     (void)snprintf(saved, sizeof saved, "%s.saved.pb", file);
     if (!registered) {
         (void)atexit(remove_files);
         registered = true;
     }
-    const int out = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    FUZZ_REQUIRE(out >= 0 && write(out, data, size) == (ssize_t)size && close(out) == 0);
+    fuzz_write(file, data, size);
     return file;
 }
 

@@ -103,7 +103,7 @@ static void every_operator(void)
     }
 }
 
-/* Those whose inputs are not of one shape are refused as they are: something to begin with all the same. */
+/* Compositions whose inputs are not of one shape are refused: a seed to begin with all the same. */
 static void every_composition(void)
 {
     vtac_composition made;
@@ -125,7 +125,8 @@ static Onnx__GraphProto *body_of(const char *op, const char *ins, const char *ou
     return graph;
 }
 
-/* What is done by instructions alone: those with bodies here, the others of what they may take. */
+/* Operators that instructions alone compute: those with bodies are written here, the others are made of the
+ * inputs that they may take. */
 static void every_instruction(void)
 {
     static const int32_t types[] = {F32, BOOL, I64, TEXT};

@@ -88,7 +88,7 @@ static void floats(file *f, size_t at, float value)
     put(f, at, bits, 4);
 }
 
-/* What a model is made of: an operator, and of each of its tensors the type and the digits of its shape. */
+/* The parts of a model: an operator, and of each of its tensors the type and the digits of its shape. */
 typedef struct recipe {
     int code;
     const char *custom; /* CUSTOM's name */
@@ -129,7 +129,7 @@ static void tensors(file *f, size_t graph, const recipe *r)
     }
 }
 
-/* What no buffer holds is the graph's input. */
+/* Makes tensors that no buffer holds the graph's inputs. */
 static void open_inputs(file *f, size_t graph, const recipe *r)
 {
     unsigned count = 0;
@@ -299,7 +299,7 @@ static recipe plain(int code, unsigned inputs, unsigned type)
     return r;
 }
 
-/* What a custom operator takes; one that has no row here gets a picture and a map. */
+/* The inputs of custom operators; one that has no row here gets a picture and a map. */
 static const struct fitting {
     const char *name;
     unsigned outputs, words;

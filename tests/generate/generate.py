@@ -228,7 +228,7 @@ def kept_inputs(model, so):
     done = vtac("quantize", so.replace(".so", ".onnx"), "--calib", "kept/inputs", "--max-loss", "0", "--force", "--json", "-o", "kept/q.onnx")
     said = json.loads(done.stdout) if done.returncode == 0 else {}
     check("perplexity of kept inputs", said.get("predicted") == 4 and abs(said["perplexity_float"] / expected - 1) < 0.01, (done, expected))
-    refused("kept nowhere", "/dev/null/x", so, "--generate", "1", "--ids", "1", "--save-inputs", "/dev/null/x")
+    refused("kept nowhere", "folder '/dev/null'", so, "--generate", "1", "--ids", "1", "--save-inputs", "/dev/null/x")
 
 
 # ---- what a tokenizer makes of it
@@ -368,6 +368,7 @@ def kept_generation(so, other, another):
     refused("kept by another", "kept.bin: it was kept by another model than", other, *words, "kept.bin")
     refused("kept by one of other weights", "kept.bin: it was kept by another model than", another, *words, "kept.bin")
     refused("kept nowhere", "nowhere.bin", so, *words, "nowhere.bin")
+    refused("kept in what never ends", "/dev/zero: it is no regular file", so, *words, "/dev/zero")
     done = vtac("run", so, "--generate", "1", "--ids", "1", "--keep", "/dev/null/k")
     check("a folder that is none", done.returncode == 1 and "/dev/null/k" in done.stderr and done.stderr.count("\n") == 1, done)
     for cut in (0, 7, 60, len(kept) // 2, len(kept) - 1):

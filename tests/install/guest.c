@@ -112,7 +112,7 @@ static bool same(const results *a, vta_model *model)
     return equal;
 }
 
-/* What the model makes of `seed`. */
+/* The model's results for the input that `seed` draws. */
 static results expected(vta_model *model, uint32_t seed)
 {
     set(model, seed);

@@ -174,7 +174,7 @@ static bool run_stream(const char *uri, long number, unsigned char *out)
     return whole;
 }
 
-/* Whether all of it succeeded. */
+/* True if all of it succeeded. */
 static bool attempt(const char *uri, const char *path, long number, unsigned char *out)
 {
     vta_diag diag = {0};

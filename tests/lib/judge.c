@@ -70,8 +70,8 @@ static bool judge_checker(trial *t)
     return true;
 }
 
-/* Whether every execution meets the violation, whatever its order. What one unit reads and another one writes
- * too late, or early by chance, may go well. */
+/* True if every execution meets the violation, whatever its order. A number that one unit reads and another
+ * one writes too late, or early by chance, may be right. */
 static bool shows_when_run(const vta_violation *violation)
 {
     const char *field = violation->field;

@@ -27,7 +27,7 @@ VERBS = {
     'pictures': (rf'(?P<row>\w+ +\w+) +(\d+) +(\d+) +{NUMBER} +(\d+) +{NUMBER}  ', ['cycles', 'MHz', 'pictures/s', 'goal', 'ratio to the rival'], None),
     'predicted': (rf'(?P<row>\S+ +\S+) +(\d+) +(\d+) +{NUMBER}%', ['predicted', 'tsim', 'error %'], None),
     'route': (rf'(?P<row>\w+), seed (\d+): router {NUMBER} MHz, analysis of its nets {NUMBER} MHz', ['seed', "router's MHz", 'MHz of its nets'], None),
-    'soc': (r'(?P<row>\w+ on \w+): (\d+) cycles, (\d+) of them layers of the host, (\d+) of the accelerator itself; ready after (\d+)',
+    'soc': (r'(?P<row>\w+ on \w+(?: with sdram)?): (\d+) cycles, (\d+) of them layers of the host, (\d+) of the accelerator itself; ready after (\d+)',
             ['cycles', 'host', 'accelerator', 'until ready'], None),
     'synth': (r'(?P<row>total) +(\d+) +(\d+) +([\d.]+) +([\d.]+)', ['LUT', 'FF', 'DSP', 'BRAM36'], r'(\w+) on xc'),
     'tiny': (rf'(?P<row>tiny_\w+) +(\d+) +{NUMBER} +{NUMBER} +{NUMBER} +{NUMBER} \|', ['cycles', 'accelerator ms', 'processor ms', 'whole ms', 'asked ms'], None),

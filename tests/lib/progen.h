@@ -14,7 +14,7 @@
 #include "vta/launch.h"
 #include "vta/program.h"
 
-/* What a program can contain. `progen_features` counts them from the bits alone. */
+/* Features that a program can have. `progen_features` counts them from the bits alone. */
 #define PROGEN_FEATURES(X)                                                                                   \
     X(LOAD_UOP, "load uop")                                                                                  \
     X(LOAD_WGT, "load wgt")                                                                                  \
@@ -128,7 +128,7 @@ enum {
 
 extern const char *const progen_feature_names[PROGEN_FEATURE_COUNT];
 
-/* How the bytes of a segment are drawn. */
+/* A way to draw the bytes of a segment. */
 typedef enum progen_style {
     PROGEN_UNUSED,
     PROGEN_UOPS,   /* fixed by the program */

@@ -46,7 +46,7 @@ static uint32_t anywhere(chain *c, vta_memory memory)
     return c->g->windows[memory].base + below(c, c->g->windows[memory].size);
 }
 
-/* What the array reads: often what requantizations write, or what is next to that. */
+/* An entry for the array to read: often one that requantizations write, or one next to it. */
 static uint32_t input_entry(chain *c)
 {
     return percent(c, 60) ? c->hot_inp + below(c, c->inp_size) : anywhere(c, VTA_MEM_INP);
@@ -129,7 +129,7 @@ static bool depthwise_insn(chain *c)
 
 static bool alu_insn(chain *c)
 {
-    /* Those that keep what their operands tell come up more often than those that drop it. */
+    /* Operations that keep what their operands tell are drawn more often than those that drop it. */
     static const int64_t telling[] = {VTA_ALU_ADD, VTA_ALU_ADD, VTA_ALU_MUL, VTA_ALU_MOV};
     vta_insn insn = {.opcode = VTA_OP_ALU};
     draw_range(c, OF_ALU, &insn.alu.uop_begin, &insn.alu.uop_end);

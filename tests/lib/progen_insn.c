@@ -495,7 +495,7 @@ static void draw_clip(gen *g, vta_insn *insn)
     }
 }
 
-/* Where in INP results go: one base, of which a micro-op holds the low bits. */
+/* The place of results in INP: one base, of which a micro-op holds the low bits. */
 static stream inp_stream(gen *g, vta_insn *insn, loops n)
 {
     const int64_t acc = log_limit(g, VTA_MEM_ACC);

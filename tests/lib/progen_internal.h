@@ -45,7 +45,7 @@ typedef struct gen_queue {
     uint32_t filled; /* an upper bound of the tokens in it just after the last push */
 } gen_queue;
 
-/* Where the random instructions of a program work in a scratchpad. */
+/* The part of a scratchpad that the random instructions of a program work in. */
 typedef struct gen_window {
     uint32_t base, size;
 } gen_window;

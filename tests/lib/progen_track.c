@@ -503,7 +503,7 @@ static void extra_tokens(gen *g, int u, bool pops[GEN_UNITS], bool pushes[GEN_UN
     }
 }
 
-/* Whether the configuration has what the instruction asks for. */
+/* True if the configuration has what the instruction asks for. */
 static bool is_built(const vta_config *config, const vta_insn *insn)
 {
     const bool tables = (insn->opcode == VTA_OP_LOAD && insn->mem.memory == VTA_MEM_TAB) ||

@@ -9,7 +9,7 @@
 #include "hostmem.h"
 #include "interp.h"
 
-/* Where the interpreter and the checker see a program: high addresses, so that none is cut to 32 bits. */
+/* Addresses of a program for the interpreter and the checker: high ones, so that none is cut to 32 bits. */
 static const uint64_t insn_addr = UINT64_C(0x7000000000);
 static const uint64_t arena_addr = UINT64_C(0x123456789000);
 
@@ -23,7 +23,7 @@ struct rig_device {
     uint64_t cycles;    /* of the last run that agreed */
 };
 
-/* Whether a device can be asked for the configuration by its name; others come from files. */
+/* True if a device can be asked for the configuration by its name; others come from files. */
 static bool is_shipped(const vta_config *config)
 {
     vta_config shipped;
@@ -387,7 +387,7 @@ static void mark_store(const progen_program *program, const vta_insn *insn, bool
     }
 }
 
-/* Whether `arena` still holds the data of `data_seed` where no legal STORE of the program goes. */
+/* True if `arena` still holds the data of `data_seed` where no legal STORE of the program goes. */
 static bool untouched(const progen_program *program, uint64_t data_seed, const uint8_t *arena, char *text,
                       size_t size)
 {

@@ -38,7 +38,7 @@ bool rig_agree(rig_device *device, const progen_program *program, uint64_t data_
 /* The cycles of the last run in which `rig_agree` found nothing to say; 0 for a device without a clock. */
 uint64_t rig_cycles(const rig_device *device);
 
-/* Whether a program fails in one way only, by an error that every device reports: the interpreter meets the
+/* True if a program fails in one way only, by an error that every device reports: the interpreter meets the
  * same one in several orders, whatever the places in its queues, and so does the checker. `expected` gets it.
  */
 bool rig_fails_surely(const progen_program *program, uint64_t data_seed, vta_report *expected);

@@ -526,8 +526,8 @@ static void test_claims_of_device_memory(void **state)
     free(json);
 }
 
-/* What is granted costs nothing until it is used. A sanitizer's books take an eighth of it; those of the
- * thread sanitizer are larger than what they are about. */
+/* Memory that is granted costs nothing until it is used. A sanitizer's books take an eighth of it; those of
+ * the thread sanitizer are larger than the memory. */
 static void test_claims_cost_nothing(void **state)
 {
     (void)state;
@@ -587,7 +587,8 @@ static int huge_mappings(void)
     return count;
 }
 
-/* Whether this system has them and tells: not where it was built without, or the program is emulated. */
+/* True if this system has huge pages and tells: not where it was built without, or the program is emulated.
+ */
 static bool tells_of_huge_pages(void)
 {
     enum { BYTES = 1 << 16 };

@@ -16,7 +16,7 @@
 
 enum { STARTS = 32, NEAREST = 64 }; /* places tried, and how far before the bytes the last of them is */
 
-/* Whether disassembly from byte `at` of `end` meets an instruction at byte `wanted`. */
+/* True if disassembly from byte `at` of `end` meets an instruction at byte `wanted`. */
 static bool meets(LLVMDisasmContextRef d, uint8_t *code, size_t at, size_t wanted, size_t end)
 {
     char text[64];

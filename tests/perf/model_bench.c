@@ -59,7 +59,7 @@ static bool run_some(vta_model *m, int count, vta_diag *diag)
     return true;
 }
 
-/* How many runs are timed together. */
+/* The number of runs that are timed together. */
 static int batch_of(double ms)
 {
     const double batch = BATCH_MS / (ms > 1e-6 ? ms : 1e-6);

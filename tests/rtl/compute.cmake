@@ -45,7 +45,7 @@ hw_unit(compute_groups vta_compute_tb "LOG_BATCH=1 LOG_BLOCK_IN=3 LOG_BUS_BYTES=
 hw_unit(compute_two_banks vta_compute_tb "LOG_INP_DEPTH=10 LOG_ACC_DEPTH=9 LANE_DSPS=2" +runs=10)
 hw_unit(compute_lanes vta_compute_tb "LOG_BLOCK_IN=3 LOG_BLOCK_OUT=4" +runs=10)
 
-# What a configuration may leave out.
+# Parts that a configuration may leave out.
 hw_unit(compute_lean vta_compute_tb "TABLE=0 LOOP_BACK=0 DEPTHWISE_TAPS=0" +runs=25)
 hw_unit(compute_three_taps vta_compute_tb "LOG_BLOCK_IN=5 DEPTHWISE_TAPS=3 TABLE=0" +runs=10)
 hw_unit(compute_one_tap vta_compute_tb "DEPTHWISE_TAPS=1 LOOP_BACK=0" +runs=12)

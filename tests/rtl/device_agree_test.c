@@ -225,7 +225,8 @@ static uint64_t held_by(const char *thread)
     return held;
 }
 
-/* What cleans up after a signal relies on it: only the first thread takes those that end a process. */
+/* The code that cleans up after a signal relies on it: only the first thread takes those that end a process.
+ */
 static void assert_first_takes_signals(const char *uri)
 {
     const uint64_t ending = 1U << (SIGINT - 1) | 1U << (SIGTERM - 1) | 1U << (SIGHUP - 1);

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# draw_mutants.py RTL COUNT SEED: COUNT mutants of the modules in the folder RTL that nobody chose, as rows of mutations.txt.
+# draw_mutants.py HW COUNT SEED [FOLDER]: COUNT mutants, that nobody chose, of the modules in HW/rtl and HW/soc, or in one of them, as rows of
+# mutations.txt, with files as seen from HW/rtl.
 #
 # Each is one line changed in one way of a class (CLASSES); classes are drawn first, then a module, then a line, so that neither a class
 # with many places nor a long module takes most of them. A line that occurs twice in its file, comments, assertions, parameters, checks
@@ -158,16 +159,21 @@ def mutants_of(path):
 
 
 def main():
-    folder, count, seed = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    folder, count, seed = os.path.join(sys.argv[1], "rtl"), int(sys.argv[2]), sys.argv[3]
     source = random.Random("mutants " + seed)
-    files = sorted(os.path.join(f, n)[len(folder) + 1:] for f, _, names in os.walk(folder) for n in names if n.endswith(".v"))
+    walks = [walk for name in sys.argv[4:] or ("rtl", "soc") for walk in os.walk(os.path.join(sys.argv[1], name))]
+    files = sorted(os.path.relpath(os.path.join(f, n), folder) for f, _, names in walks for n in names
+                   if n.endswith(".v") and os.path.basename(f) != "tb")
     of = {file: mutants_of(os.path.join(folder, file)) for file in files if not file.endswith("/vta_array.v")}
     taken = set()
     for _ in range(100 * count):
         if len(taken) == count:
             break
         kind = source.choice(sorted(CLASSES))
-        file = source.choice([file for file in sorted(of) if of[file][kind]])
+        having = [file for file in sorted(of) if of[file][kind]]
+        if not having:
+            continue
+        file = source.choice(having)
         change = (file,) + source.choice(of[file][kind])
         if change in taken:
             continue

@@ -78,8 +78,8 @@ foreach(bits 32 33 40 63)
 endforeach()
 
 # Area takes minutes, `tiny` two of them: targets of the build, `./run synth`; so does the smallest accelerator of all, on an iCE40.
-# What the tests have of Yosys: the whole design elaborated (rtl_lint_yosys), units mapped and timed (timing_pynq), and routed (fpga_ice40).
-foreach(config tiny pynq pynq512 pynq_lm ultra96 ultra96_lm ${PROJECT_SOURCE_DIR}/fpga/ice40/smallest.json)
+# The tests by Yosys: the whole design elaborated (rtl_lint_yosys), units mapped and timed (timing_pynq), and routed (fpga_ice40).
+foreach(config tiny pynq pynq512 pynq_lm ultra96 ultra96_lm kv260 ${PROJECT_SOURCE_DIR}/fpga/ice40/smallest.json)
     set(given ${config})
     cmake_path(GET config STEM config)
     add_custom_target(synth_${config}

@@ -42,7 +42,7 @@ static bench *open_with(const vta_axi_options *options)
         b->memory[i] = (uint8_t)(i * 31 + i / 251);
     }
     const vta_bus bus = {map, b};
-    b->mem = vta_axi_mem_create(options, &bus);
+    b->mem = vta_axi_mem_create(options, &bus, NULL);
     assert_non_null(b->mem);
     b->s = vta_axi_mem_first(b->mem);
     b->m.wdata = b->wdata;
@@ -223,8 +223,8 @@ static void flood(bench *b, uint64_t cycles, bool reads, bool writes, uint64_t *
     assert_clean(b);
 }
 
-/* What both directions share: never more than that, nothing lost, halves where both want it, all for one
- * that is alone. */
+/* Both directions share their bytes: never more than those, nothing lost, halves where both want them, all
+ * for one that is alone. */
 static void test_shared(void **state)
 {
     (void)state;
@@ -252,6 +252,92 @@ static void test_shared(void **state)
                 assert_in_range(r, w > LATENCY ? w - LATENCY : 0, w + LATENCY);
             }
             close_bench(b);
+        }
+    }
+}
+
+/* Ports of one memory, the last of which may write while the others read, all without a pause. */
+typedef struct several {
+    bench *ports[VTA_AXI_PORTS];
+    uint64_t moved[VTA_AXI_PORTS]; /* beats */
+    uint32_t count;
+    bool writes;
+} several;
+
+static bool is_writer(const several *all, uint32_t port)
+{
+    return all->writes && port + 1 == all->count;
+}
+
+static void open_several(several *all, const vta_axi_options *options)
+{
+    for (uint32_t p = 0; p < all->count; p++) {
+        bench *b = calloc(1, sizeof *b);
+        assert_non_null(b);
+        const vta_bus bus = {map, b};
+        b->mem = vta_axi_mem_create(options, &bus, p == 0 ? NULL : all->ports[0]->mem);
+        assert_non_null(b->mem);
+        b->s = vta_axi_mem_first(b->mem);
+        b->m = (vta_axi_master){.wdata = b->wdata, .wstrb = 0xff, .rready = 1, .bready = 1};
+        b->m.wvalid = b->m.wlast = is_writer(all, p);
+        *(is_writer(all, p) ? &b->m.aw : &b->m.ar) = address(BASE, 1);
+        all->ports[p] = b;
+    }
+}
+
+/* Clocks all ports once; the port that was served longest ago comes first. */
+static void tick_several(several *all)
+{
+    bench *turn[VTA_AXI_PORTS];
+    for (uint32_t p = 0; p < all->count; p++) {
+        bench *b = all->ports[p];
+        uint32_t at = p;
+        for (; at > 0 && vta_axi_mem_served(turn[at - 1]->mem) > vta_axi_mem_served(b->mem); at--) {
+            turn[at] = turn[at - 1];
+        }
+        turn[at] = b;
+        all->moved[p] += is_writer(all, p) ? b->s.wready : b->s.rvalid;
+    }
+    for (uint32_t p = 0; p < all->count; p++) {
+        vta_axi_mem_take(turn[p]->mem, &turn[p]->m, &turn[p]->s);
+    }
+    vta_axi_mem_tick(all->ports[0]->mem);
+    for (uint32_t p = 0; p < all->count; p++) {
+        vta_axi_mem_drive(turn[p]->mem, &turn[p]->m, &turn[p]->s);
+    }
+}
+
+/* Each port moves an equal share of what the memory has, or a beat a cycle where that is less; together they
+ * move no more than that. */
+static void check_shares(uint32_t count, uint32_t bytes_in_ten, bool writes)
+{
+    enum { CYCLES = 4000, STARTING = 20 };
+    const vta_axi_options options = {
+        .bus_bytes = BUS, .latency = 5, .shared_bytes = bytes_in_ten, .shared_cycles = 10};
+    several all = {.count = count, .writes = writes};
+    open_several(&all, &options);
+    for (uint32_t c = 0; c < CYCLES; c++) {
+        tick_several(&all);
+    }
+    const uint64_t whole = (uint64_t)CYCLES * bytes_in_ten / 10 / BUS;
+    const uint64_t one = whole / count < CYCLES ? whole / count : CYCLES;
+    uint64_t sum = 0;
+    for (uint32_t p = 0; p < count; p++) {
+        assert_in_range(all.moved[p], one - one / 50 - STARTING, one + one / 50 + STARTING);
+        sum += all.moved[p];
+        assert_clean(all.ports[p]);
+        close_bench(all.ports[p]);
+    }
+    assert_in_range(sum, 1, whole + STARTING);
+}
+
+static void test_ports(void **state)
+{
+    (void)state;
+    for (uint32_t count = 2; count <= VTA_AXI_PORTS; count++) {
+        for (uint32_t bytes_in_ten = 20; bytes_in_ten <= 160; bytes_in_ten += 20) {
+            check_shares(count, bytes_in_ten, false);
+            check_shares(count, bytes_in_ten, true);
         }
     }
 }
@@ -712,6 +798,7 @@ int main(void)
         cmocka_unit_test(test_read_latency),
         cmocka_unit_test(test_bandwidth),
         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_ports),
         cmocka_unit_test(test_write_latency),
         cmocka_unit_test(test_read_before_answer),
         cmocka_unit_test(test_outstanding),

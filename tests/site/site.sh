@@ -17,6 +17,22 @@ make_site "$source" "$work/two" "$build/bin/vtac"
 diff -r "$work/one" "$work/two"
 python3 -B "$here/pages.py" "$work/one"
 
+# A file that a tutorial tells to write is offered to be saved, to the byte.
+PYTHONPATH=$here python3 -B - "$source/compiler/site/tutorials" "$work/one/tutorials" <<'END'
+import pathlib, re, sys, urllib.parse
+import tutorials
+count = 0
+for path in pathlib.Path(sys.argv[1]).glob("*.md"):
+    page = pathlib.Path(sys.argv[2], path.stem + ".html")
+    blocks = [m for m in tutorials.BLOCK.finditer(path.read_text()) if m["kind"] and not m["kind"].startswith("sh")]
+    told = [(tutorials.FILE.search(m["before"] or ""), m["text"]) for m in blocks]
+    told = [(name[1], text) for name, text in told if name]
+    found = re.findall(r'<a download="([^"]*)" href="data:text/plain;charset=utf-8,([^"]*)">', page.read_text()) if told else []
+    assert [(name, urllib.parse.unquote(data)) for name, data in found] == told, (path, [name for name, _ in found])
+    count += len(told)
+assert count > 5, count
+END
+
 cat "$work/one/index.js" - >"$work/search.js" <<'EOF'
 const document = new Proxy({}, { get: () => () => ({ addEventListener() {}, form: { addEventListener() {} } }) });
 EOF

@@ -4,8 +4,9 @@
 
 A program is drawn from everything that the core has, and from what it must refuse: all instructions of RV32IM and Zicsr,
 loops, jumps that nobody takes, misaligned and absent addresses, illegal words, interrupts between any two instructions, code that
-was just written. Memory answers at once, or whenever it likes."""
+was just written. Memory answers at once, or whenever it likes. SOC_PART=N in the environment: N programs."""
 
+import os
 import pathlib
 import random
 import subprocess
@@ -87,7 +88,10 @@ class Program:
 
     def __init__(self, draw):
         self.draw, self.words = draw, []
-        self.words += constant(BASE, DATA) + constant(TOP, BYTES) + constant(WILD, 0x7FFF0000) + constant(HANDLER_X, HANDLER)
+        for number in draw.sample((*rv32.STATUS, *rv32.CYCLES, *rv32.RETIRED), len(rv32.STATUS) + 8):
+            self.words.append(csr(2, draw.choice(FREE), number, 0))  # as a reset leaves them
+        wild = draw.choice((0x7FFF0000, 0xFFFF0000))
+        self.words += constant(BASE, DATA) + constant(TOP, BYTES) + constant(WILD, wild) + constant(HANDLER_X, HANDLER)
         self.words += [csr(1, 0, 0x305, HANDLER_X)] + constant(HANDLER_X, 0x888) + [csr(1, 0, 0x304, HANDLER_X), csr(6, 0, 0x300, 8)]
         for register in FREE:
             self.words += constant(register, self.number())
@@ -218,8 +222,15 @@ class Program:
         self.words += [csr(self.draw.choice((6, 7)), 0, 0x300, 8)]
 
     def wait(self):
-        self.words += constant(HANDLER_X, 0x880) + [csr(1, 0, 0x304, HANDLER_X), s_type(2, TOP, 0, LINES)]
-        self.words += [addi(RAISED, 0, self.draw.randrange(1, 4)), s_type(2, TOP, RAISED, LATER), 0x10500073]
+        """WFI ends by a line that is enabled, and by no other: those that are not may be raised before."""
+        draw = self.draw
+        enabled = draw.randrange(1, 4)
+        before = draw.randrange(4) & ~enabled
+        after = before | draw.choice([lines for lines in range(1, 4) if lines & enabled])
+        self.words += [*constant(RAISED, (enabled & 1) << 7 | (enabled & 2) << 10), csr(1, 0, 0x304, RAISED)]
+        self.words += [addi(RAISED, 0, before), s_type(2, TOP, RAISED, LINES)]
+        self.words += [addi(RAISED, 0, after), s_type(2, TOP, RAISED, LATER), 0x10500073]
+        self.words += [*constant(RAISED, 0x880), csr(1, 0, 0x304, RAISED)]
 
     def fence(self):
         self.words.append(self.draw.choice((0x0FF0000F, 0x0000100F)))
@@ -315,7 +326,7 @@ def run(bench, folder, seed, waits):
 
 
 def main():
-    source, seed, programs = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 24
+    source, seed, programs = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else int(os.environ.get("SOC_PART", "24"))
     print(f"seed {seed}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program for the machine of hw/soc that says what its core, caches and devices did, for machine_test.py to
- * compare: it draws from SEED, in ROUNDS rounds. With ECHO it says first what it is sent.
+ * compare: it draws from SEED, in ROUNDS rounds. With ECHO it says first what it is sent. At last it reads
+ * NOWHERE.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -92,6 +93,6 @@ int main(void)
     (void)printf("timer %u\n", wait_for_timer());
     (void)printf("accelerator %08lx %08lx\n", (unsigned long)page[REGISTER_HASH_LO / 4],
                  (unsigned long)page[REGISTER_HASH_HI / 4]);
-    (void)printf("%lu\n", (unsigned long)*(volatile uint32_t *)0x20000000); /* nothing is there */
+    (void)printf("%lu\n", (unsigned long)*(volatile uint32_t *)NOWHERE); /* nothing is there */
     return 0;
 }

@@ -17,7 +17,7 @@ fi
 
 for top in $(printf '%s\n' "$files" | sed 's|/.*||' | sort -u); do
     case $top in
-    .* | CMakeLists.txt | CMakePresets.json | Containerfile | README.md | LICENSE | CHANGELOG.md | SECURITY.md | CONTRIBUTING.md | run | hw | sim | driver | compiler | runtime | isa | tests | fpga) ;;
+    .* | CMakeLists.txt | CMakePresets.json | README.md | LICENSE | CHANGELOG.md | SECURITY.md | CONTRIBUTING.md | run | hw | sim | driver | compiler | runtime | isa | tests | fpga) ;;
     *) fail "'$top' does not belong at the top level" ;;
     esac
 done

@@ -158,6 +158,50 @@ class Search(unittest.TestCase):
                 self.assertAlmostEqual(clock['error'], max(abs((sum(ns) - n) / (len(ns) - 1) / n - 1) for n in ns), 4)
         self.assertGreater(len([r for r in rows if r[0] == 'xc7z020']), 2)
 
+    def test_why(self):
+        """Why nothing is faster: what comes with vtac is among the candidates, and for each array the resources that are named
+        are what keeps its nearest configuration out: with so much of them it is in, with one less of any it is not."""
+        axes = ['LOG_BLOCK_IN=4,5', 'LOG_BLOCK_OUT=4,5', 'LOG_WGT_BUFF_SIZE=16,18', 'DEPTHWISE_TAPS=9', 'LOG_INP_BUFF_SIZE=15,16', 'LOG_ACC_BUFF_SIZE=16,17',
+                'TABLE=1', 'LOOP_BACK=1']
+        words = ['--models', 'tiny_ad', *(w for a in axes for w in ('--fix', a))]
+
+        def arrays(*more):
+            vtac('explore', *words, *more, '-o', 'why')
+            with open('why/front.json', encoding='utf-8') as file:
+                front = json.load(file)
+            self.assertEqual(sum(t['fitting'] for t in front['tiles']), front['candidates'] + front['left'])
+            best = front['points'][0]
+            for shipped in front['shipped']:
+                if shipped['runs'] and not shipped['fits']:
+                    clock = best['config']['clock_mhz'] / shipped['config']['clock_mhz']
+                    self.assertGreaterEqual(best['fps'] * (1 + 1e-4), shipped['fps'] * min(clock, 1), shipped['name'])
+            return front, {(t['block_in'], t['block_out'], t['pump']): t for t in front['tiles']}
+
+        checked = 0
+        for part in ('xc7z020', 'xczu3eg'):
+            front, tiles = arrays('--part', part)
+            if part == 'xc7z020':  # the same space, where a part has no room: those that come with vtac are judged, too
+                same = lambda p: {k: v for k, v in p['config'].items() if k != 'clock_mhz'}
+                fitting = [p for p in front['shipped'] if p['runs'] and not p['fits'] and not p['config']['rows']]
+                self.assertTrue(fitting and all(same(p) in map(same, front['points']) for p in fitting), [p['name'] for p in fitting])
+            for array, tile in tiles.items():
+                self.assertEqual(tile['fitting'], tile['judged'], tile)  # nothing was left alone
+                if tile['fitting'] or ' of ' not in tile['nearest']:
+                    continue
+                need = {name.lower().replace('36', ''): (int(a), int(b)) for name, a, b in re.findall(r'(LUT|DSP|BRAM36) (\d+) of (\d+)', tile['nearest'])}
+                over = [a / b for a, b in need.values()]
+                self.assertEqual(over, sorted(over, reverse=True), tile)
+                more = {name: a for name, (a, _) in need.items()}
+                _, with_more = arrays('--part', part, *(w for name, a in more.items() for w in ('--budget', f'{name}={a}')))
+                self.assertGreater(with_more[array]['fitting'], 0, (tile, more))
+                if checked < 3:
+                    for name in more:
+                        less = {**more, name: more[name] - 1}
+                        _, with_less = arrays('--part', part, *(w for n, a in less.items() for w in ('--budget', f'{n}={a}')))
+                        self.assertEqual(with_less[array]['fitting'], 0, (tile, less))
+                checked += 1
+        self.assertGreater(checked, 2)
+
     def test_goals(self):
         few = ['--models', 'tiny_kws,tiny_ad', '--fix', 'LOG_BLOCK_IN=3,4', '--fix', 'LOG_BLOCK_OUT=3,4', '--fix', 'LOG_INP_BUFF_SIZE=14', '--fix',
                'LOG_WGT_BUFF_SIZE=15,16', '--fix', 'LOG_ACC_BUFF_SIZE=14,15', '--fix', 'TABLE=1', '--fix', 'LOOP_BACK=1', '--fix', 'DEPTHWISE_TAPS=9']

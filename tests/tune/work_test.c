@@ -26,7 +26,7 @@
 
 enum { PIECES = 150, ROUNDS = 2, SLOW_PIECES = 3 };
 
-/* What a worker makes of "NUMBER HOW". The result is a function of the number alone. */
+/* The ways of a worker that gets "NUMBER HOW". The result is a function of the number alone. */
 typedef struct ways {
     uint64_t seed;
     uint32_t deaths; /* of so many in 16 pieces, a worker dies: */

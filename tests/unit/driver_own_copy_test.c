@@ -94,7 +94,7 @@ static void place(memory *m, const vta_config *config, uint64_t seed, placed *ou
     }
 }
 
-/* What `seed` puts there, instructions too. */
+/* Fills the memory with numbers that `seed` draws, instructions too. */
 static void fill(placed *p, uint64_t seed)
 {
     memcpy(p->insns.host, p->program.insns, p->program.insn_count * sizeof *p->program.insns);

@@ -214,7 +214,7 @@ void lab_fails(lab *l, vta_error error, vta_unit unit, uint32_t insn, const char
     }
 }
 
-/* What the fixtures of lab_main need to know: cmocka gives them no argument of ours, the state of the group
+/* The words of lab_main for its fixtures: cmocka gives them no argument of ours, the state of the group
  * carries it. */
 typedef struct bench {
     const char *config, *kernel;

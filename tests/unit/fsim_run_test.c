@@ -45,7 +45,7 @@ static int8_t expected(int32_t k, int32_t e, int32_t lane)
     return (int8_t)(sums[lane] >> 1);
 }
 
-/* How many bytes of the result are wrong. */
+/* The number of bytes of the result that are wrong. */
 static int wrong_bytes(const lab *l, int32_t k)
 {
     int wrong = 0;

@@ -253,6 +253,73 @@ static void a_writer_makes_a_whole_file_or_none(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_mode & 07777;
+}
+
+/* A file that only its owner may read stays so, by whichever way another takes its place. */
+static void a_replaced_file_hands_its_mode_on(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = {0600, 0640, 0755, 0400};
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
+    char made[TEMPORARY_PATH + 16];
+    char link[TEMPORARY_PATH + 16];
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/file", folder);
+    (void)snprintf(made, sizeof made, "%s/made", folder);
+    (void)snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(symlink("file", link), 0);
+    const mode_t mask = umask(022);
+    assert_int_equal(vta_file_write(path, "new", 3, NULL), VTA_OK);
+    assert_int_equal(mode_of(path), 0644);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        assert_int_equal(vta_file_write(i % 2 == 0 ? path : link, "written", 7, NULL), VTA_OK);
+        assert_int_equal(mode_of(path), modes[i]);
+        assert_int_equal(vta_file_write(made, "published", 9, NULL), VTA_OK);
+        assert_int_equal(chmod(made, 0777), 0);
+        assert_int_equal(vta_file_publish(made, i % 2 == 0 ? link : path, NULL), VTA_OK);
+        assert_int_equal(mode_of(path), modes[i]);
+        assert_int_not_equal(access(made, F_OK), 0);
+    }
+    struct stat info;
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    (void)umask(mask);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* A file that never ends, and one that is longer than any memory, are read no further than they must. */
+static void an_endless_file_is_too_long(void **state)
+{
+    (void)state;
+    char path[TEMPORARY_PATH];
+    uint8_t *bytes = NULL;
+    size_t size;
+    vta_diag diag = {0};
+    assert_int_equal(vta_file_read("/dev/zero", SIZE_MAX / 2, &bytes, &size, &diag), VTA_RANGE);
+    assert_non_null(strstr(diag.text, "'/dev/zero' is too long (limit: 536870912 bytes)"));
+    assert_null(bytes);
+    assert_int_equal(vta_file_read("/dev/zero", 5, &bytes, &size, NULL), VTA_RANGE);
+    assert_true(temporary_file(path, ".bin"));
+    if (truncate(path, (off_t)1 << 42) == 0) {
+        diag = (vta_diag){0};
+        assert_int_equal(vta_file_read(path, (size_t)1 << 40, &bytes, &size, &diag), VTA_RANGE);
+        assert_null(bytes);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(vta_file_read("/proc/self/status", 1 << 20, &bytes, &size, NULL), VTA_OK);
+    assert_true(size > 100); /* though it says that it has none */
+    free(bytes);
+}
+
 static void hear_signal(int number)
 {
     (void)number;
@@ -603,6 +670,53 @@ static void diag_keeps_the_first_failure(void **state)
     assert_string_equal(vta_status_text((vta_status)1000), "unknown status");
 }
 
+static void a_file_is_no_folder(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
+    vta_diag diag = {0};
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/a", folder);
+    assert_int_equal(vta_folder_make(path, 0700, &diag), VTA_OK);
+    assert_int_equal(vta_folder_make(path, 0700, &diag), VTA_OK); /* it is there */
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(vta_file_write(path, "x", 1, &diag), VTA_OK);
+    assert_int_equal(vta_folder_make(path, 0700, &diag), VTA_IO);
+    assert_non_null(strstr(diag.text, "cannot make the folder"));
+    assert_non_null(strstr(diag.text, "Not a directory"));
+    (void)unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* Each set of standard descriptors that a program may be started without. */
+static void standard_numbers_are_held(void **state)
+{
+    (void)state;
+    for (unsigned closed = 0; closed < 8; closed++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            char byte = 0;
+            int wrong = 0;
+            for (int i = 0; i < 3; i++) {
+                wrong |= (closed >> i & 1) != 0 && close(i) != 0;
+            }
+            wrong |= vta_standard_hold() != 0;
+            for (int i = 0; i < 3; i++) {
+                if ((closed >> i & 1) != 0) {
+                    const ssize_t moved = i == 0 ? read(i, &byte, 1) : write(i, &byte, 1);
+                    wrong |= moved != -1 || errno != EBADF;
+                }
+            }
+            _exit(wrong != 0 || open("/dev/null", O_RDONLY | O_CLOEXEC) < 3);
+        }
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+}
+
 /* The numbers are those that the authors of FNV publish for their 64 and 32 bits. */
 static void hashes_are_fnv(void **state)
 {
@@ -682,6 +796,8 @@ int main(void)
         cmocka_unit_test(files_round_trip),
         cmocka_unit_test(file_errors_name_the_file),
         cmocka_unit_test(a_writer_makes_a_whole_file_or_none),
+        cmocka_unit_test(a_replaced_file_hands_its_mode_on),
+        cmocka_unit_test(an_endless_file_is_too_long),
         cmocka_unit_test(all_bytes_are_written),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),
         cmocka_unit_test(a_signal_ends_the_wait_for_a_pipe),
@@ -692,6 +808,8 @@ int main(void)
         cmocka_unit_test(held_signals_arrive_later),
         cmocka_unit_test(an_ended_writer_leaves_no_temporary_file),
         cmocka_unit_test(diag_keeps_the_first_failure),
+        cmocka_unit_test(a_file_is_no_folder),
+        cmocka_unit_test(standard_numbers_are_held),
         cmocka_unit_test(hashes_are_fnv),
         cmocka_unit_test(numbers_at_their_limits),
         cmocka_unit_test(failure_cleans_up_once),

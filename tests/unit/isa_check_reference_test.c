@@ -54,7 +54,7 @@ typedef struct trial {
     uint8_t data[DATA_BYTES];
 } trial;
 
-/* What the reference knows of each instruction. */
+/* The reference's knowledge of each instruction. */
 typedef struct reference {
     bool reads[INSNS][THINGS]; /* before the instruction itself wrote it */
     bool writes[INSNS][THINGS];

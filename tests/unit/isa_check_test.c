@@ -8,8 +8,8 @@
 static void whole_program_passes(void **state)
 {
     (void)state;
-    static const char *const configs[] = {"pynq",    "tiny",    "rect",       "batch2",
-                                          "ultra96", "pynq_lm", "ultra96_lm", "wide"};
+    static const char *const configs[] = {"pynq",  "tiny",    "rect",       "batch2", "ultra96",
+                                          "kv260", "pynq_lm", "ultra96_lm", "wide"};
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         bench *b = &shared;
         start(b, configs[i]);
@@ -300,7 +300,7 @@ static void index_ranges(void **state)
     expect(b, (vta_violation){VTA_ERROR_INP_RANGE, 3, "src", 256, 255},
            "instruction 3 (depthwise): src of micro-op 0 reaches 256, out of range of inp (limit: 255)");
 
-    /* What does not take part is not looked at: a reset's src and wgt, a window without taps. */
+    /* Fields that take no part are not looked at: a reset's src and wgt, a window without taps. */
     start(b, "tiny");
     uop(b, 0, 255, 127);
     prologue(b);

@@ -126,7 +126,7 @@ static void layout_is_vtas(void **state)
     assert_int_equal(vta_uop_max_aux(&config), 0x3ff);
 }
 
-/* Where A > I the middle field of a micro-op has A bits, and aux takes what is left. */
+/* The middle field of a micro-op has A bits where A > I, and aux takes the rest. */
 static void uops_round_trip(void **state)
 {
     (void)state;
@@ -358,7 +358,7 @@ static void illegal_instructions(void **state)
                    "depthwise: taps_x * taps_y 18 (limit: 16): the taps are the rows of one weight entry");
     insn = (vta_insn){.opcode = VTA_OP_DEPTHWISE, .depthwise = {.group = 1}};
     expect_illegal("pynq", &insn, "depthwise: group 1 (limit: 0): the input tile has no such lanes");
-    /* What this configuration has none of. */
+    /* Operations that this configuration has not. */
     insn = (vta_insn){.opcode = VTA_OP_DEPTHWISE};
     expect_illegal(
         lean, &insn,
@@ -444,7 +444,7 @@ static void illegal_rows(void **state)
     assert_string_equal(vta_row_form_name(3), "reserved");
 }
 
-/* What the rules above must let through. */
+/* Instructions that the rules above must let through. */
 static void legal_edges(void **state)
 {
     (void)state;

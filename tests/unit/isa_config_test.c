@@ -92,6 +92,7 @@ static void shipped_shapes(void **state)
     } want[] = {
         /* clang-format off */
         {"batch2",     2, 8,  8,  8,  8,  7,  7,  64,  16 },
+        {"kv260",      1, 32, 16, 13, 11, 6,  11, 128, 64 },
         {"pynq",       1, 16, 16, 13, 11, 10, 11, 64,  512},
         {"pynq512",    1, 32, 16, 13, 11, 9,  11, 64,  64 },
         {"pynq_lm",    1, 16, 16, 13, 11, 10, 11, 64,  512},
@@ -191,8 +192,8 @@ static void values_are_checked(void **state)
                    "c.json: key 'TARGET' has an illegal character at position 2 (plain text is allowed)");
 }
 
-/* What may be left out: the hash tells each from each other, and says what it said before these keys were
- * there where nothing is. */
+/* The hash tells each part that may be left out from each other; where nothing is left out, it is the hash of
+ * before these keys were there. */
 static void parts_have_their_hash(void **state)
 {
     static const char *const texts[] = {"{}",
@@ -323,10 +324,9 @@ static void files_load(void **state)
     assert_string_equal(diag.text, "cannot open 'no/such.json': No such file or directory");
     diag = (vta_diag){0};
     assert_int_equal(vta_config_load("pinq", &c, &diag), VTA_INVALID);
-    assert_string_equal(
-        diag.text,
-        "no configuration is called 'pinq' (there are 'batch2', 'pynq', 'pynq512', 'pynq_lm', 'rect', "
-        "'tiny', 'ultra96', 'ultra96_lm', 'wide'; a file needs a '/' or '.json')");
+    assert_string_equal(diag.text, "no configuration is called 'pinq' (there are 'batch2', 'kv260', 'pynq', "
+                                   "'pynq512', 'pynq_lm', 'rect', "
+                                   "'tiny', 'ultra96', 'ultra96_lm', 'wide'; a file needs a '/' or '.json')");
 }
 
 static void hash_covers_what_hardware_sees(void **state)

@@ -216,7 +216,7 @@ static void one_pass_over_many_is_right(void **state)
     vta_device_close(device);
 }
 
-/* What fits is loaded once, small neighbours together; the hot kernel survives a stream of others. */
+/* Kernels that fit are loaded once, small neighbours together; the hot kernel survives a stream of others. */
 static void resident_kernels_are_not_loaded_again(void **state)
 {
     (void)state;

@@ -116,8 +116,8 @@ static void interleaved_sets_are_independent(void **state)
     vta_code_destroy(code);
 }
 
-/* What one layer stores, the next one loads: through compute, by a nop only where nothing there waits for the
- * store yet. */
+/* Bytes that one layer stores are loaded by the next one: through compute, by a nop only where nothing there
+ * waits for the store yet. */
 static void stored_bytes_are_loaded_after_the_store(void **state)
 {
     (void)state;

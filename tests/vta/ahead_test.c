@@ -332,7 +332,7 @@ static void test_ordered_results_stay(void **state)
         assert_false(list.failed);
         const uint64_t hash = vtac_vta_list_hash(&list);
         toy_run(&before, &list);
-        vtac_vta_list_order(&list, &m, BYTES);
+        vtac_vta_list_order(&list, &m, BYTES, false);
         assert_false(list.failed);
         assert_int_equal(list.steps.count, STEPS);
         toy_run(&after, &list);

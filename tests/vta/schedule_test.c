@@ -68,7 +68,7 @@ static void test_same_bytes(void **state)
     }
 }
 
-/* What no layer has is the end, a store's way to memory. */
+/* Cycles that no layer has are the end, a store's way to memory. */
 static void test_shares_sum_to_the_whole(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void test_on_chip(void **state)
     assert_int_equal(vta_config_load("tiny", &config, NULL), VTA_OK);
 }
 
-/* Where a tile has two output blocks, one without channels takes a step a pixel, not the whole window. */
+/* An output block without channels, of two of a tile, takes a step a pixel, not the whole window. */
 static void test_half_tiles(void **state)
 {
     (void)state;

@@ -85,8 +85,8 @@ static void end(lab *l)
     vtac_vta_list_free(&l->list);
 }
 
-/* Those that the program has: each stands where it is expected, and brings as many; and the micro-ops of each
- * instruction come by the one that is expected. Returns how many there are. */
+/* Compares the loads that the program has: each stands where it is expected, and brings as many; and the
+ * micro-ops of each instruction come by the load that is expected. Returns their number. */
 static size_t compare(const lab *l)
 {
     vta_code_info info;

@@ -8,6 +8,9 @@
  *   DIR/dev/udmabuf0                        contiguous memory
  *   DIR/sys/class/u-dma-buf/udmabuf0/…      its address, size; FIFOs for cache maintenance and its end
  *
+ * A configuration of several cores has as many pages: uio1, called vta1, and so on. The memory is theirs
+ * together.
+ *
  * Plain, as a kernel without u-dma-buf: the memory lies behind the page in dev/uio0, which has a second map.
  *
  * The device has memory of its own; what the host sees lies behind a cache (cli_board_cache.c) that
@@ -20,7 +23,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "vta/driver.h"
+#include "vta/cores.h"
 
 typedef enum cli_board_fault {
     BOARD_GOOD,
@@ -53,17 +56,22 @@ vta_status cli_board_serve(const cli_board_options *options, const volatile sig_
                            void (*ready)(void), const vta_progress *progress, vta_diag *diag);
 
 /* cli_board_files.c: the files. */
-typedef struct cli_board_files {
-    int page_fd, memory_fd, irq, unmask, sync_cpu, sync_device, sync_done;
+typedef struct cli_board_page { /* of a core */
+    int fd, irq, unmask;
     volatile uint32_t *page;
-    void *page_mapping; /* the same, as it is given back */
+    void *mapping; /* the same, as it is given back */
+} cli_board_page;
+
+typedef struct cli_board_files {
+    cli_board_page pages[VTA_CORES_MAX];
+    int memory_fd, sync_cpu, sync_device, sync_done;
     uint8_t *memory;
 } cli_board_files;
 vta_status cli_board_files_make(const cli_board_options *options, cli_board_files *out, vta_diag *diag);
-/* Count of interrupts, in the form of the kernel's file uio0/event. */
 /* The clock's rate in Hz, as root may have set it. */
 uint64_t cli_board_files_rate(const cli_board_options *options);
-void cli_board_files_count(const cli_board_options *options, uint32_t interrupts);
+/* Count of a core's interrupts, in the form of the kernel's file uio0/event. */
+void cli_board_files_count(const cli_board_options *options, uint32_t core, uint32_t interrupts);
 void cli_board_files_remove(const cli_board_options *options, cli_board_files *files);
 
 /* cli_board_cache.c: the host's cache in front of the device's memory. A line is dirty while the host's bytes

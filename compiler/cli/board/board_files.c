@@ -57,12 +57,38 @@ static const char *const files[] = {
     (MEMORY "/sync_done"),
 };
 enum { LOCK = 2 }; /* a byte of the page that no driver locks: whoever serves the board does */
-enum { FOLDERS = sizeof folders / sizeof folders[0], FILES = sizeof files / sizeof files[0], PATH = 4300 };
+enum {
+    FOLDERS = sizeof folders / sizeof folders[0],
+    FILES = sizeof files / sizeof files[0],
+    NAME = 96,
+    PATH = 4300
+};
 
 static const char *path_of(const cli_board_options *options, const char *file, char *path)
 {
     (void)snprintf(path, PATH, "%s/%s", options->dir, file);
     return path;
+}
+
+/* True for the files that each core has; the tables above have the first one's. */
+static bool is_each_core_s(const char *file)
+{
+    return strstr(file, "/uio0") != NULL;
+}
+
+/* The name of a file of the first core, as another one has it. */
+static const char *name_of(uint32_t core, const char *file, char *name)
+{
+    const size_t length = strlen(file);
+    name[0] = '\0';
+    if (length < NAME) {
+        memcpy(name, file, length + 1);
+    }
+    char *number = strstr(name, "/uio0");
+    if (number != NULL) {
+        number[sizeof "/uio0" - 2] = (char)('0' + core);
+    }
+    return name;
 }
 
 static vta_status fail_errno(const char *what, const char *path, vta_diag *diag)
@@ -133,32 +159,49 @@ static vta_status make_memory(const cli_board_options *o, cli_board_files *f, vt
     return VTA_OK;
 }
 
-static uint64_t page_bytes(const cli_board_options *o)
+static uint64_t page_bytes(const cli_board_options *o, uint32_t core)
 {
-    return VTA_REG_PAGE_BYTES + (o->plain ? o->memory : 0);
+    return VTA_REG_PAGE_BYTES + (o->plain && core == 0 ? o->memory : 0);
 }
 
-static vta_status make_page(const cli_board_options *o, cli_board_files *f, vta_diag *diag)
+static vta_status make_page(const cli_board_options *o, uint32_t core, cli_board_files *f, vta_diag *diag)
 {
-    void *mapped = NULL;
-    VTA_TRY(make_fifo(o, "dev/uio0.irq", &f->irq, diag));
-    VTA_TRY(make_fifo(o, "dev/uio0.unmask", &f->unmask, diag));
-    VTA_TRY(make_map(o, "dev/uio0", page_bytes(o), &f->page_fd, &mapped, diag));
-    f->page = mapped;
-    f->page_mapping = mapped;
-    if (o->plain) {
-        f->memory = (uint8_t *)mapped + VTA_REG_PAGE_BYTES;
+    cli_board_page *page = &f->pages[core];
+    char name[NAME], text[16];
+    VTA_TRY(make_fifo(o, name_of(core, "dev/uio0.irq", name), &page->irq, diag));
+    VTA_TRY(make_fifo(o, name_of(core, "dev/uio0.unmask", name), &page->unmask, diag));
+    VTA_TRY(
+        make_map(o, name_of(core, "dev/uio0", name), page_bytes(o, core), &page->fd, &page->mapping, diag));
+    page->page = page->mapping;
+    if (o->plain && core == 0) {
+        f->memory = (uint8_t *)page->mapping + VTA_REG_PAGE_BYTES;
     }
-    VTA_TRY(make_number(o, UIO "/event", "u", 0, diag));
-    VTA_TRY(make_number(o, CLOCK "/set_rate", "u", UINT64_C(1000000) * o->config.clock_mhz, diag));
-    VTA_TRY(make_number(o, UIO "/maps/map0/size", "x", VTA_REG_PAGE_BYTES, diag));
-    return make_text(o, UIO "/name", "vta\n", diag);
+    VTA_TRY(make_number(o, name_of(core, UIO "/event", name), "u", 0, diag));
+    VTA_TRY(make_number(o, name_of(core, UIO "/maps/map0/size", name), "x", VTA_REG_PAGE_BYTES, diag));
+    (void)snprintf(text, sizeof text, core > 0 ? "vta%u\n" : "vta\n", core);
+    return make_text(o, name_of(core, UIO "/name", name), text, diag);
+}
+
+/* The number of a file or folder of the tables: one a core, or one. */
+static uint32_t count_of(const char *file, uint32_t cores)
+{
+    return is_each_core_s(file) ? cores : 1;
+}
+
+static void remove_files(const cli_board_options *o)
+{
+    char path[PATH], name[NAME];
+    for (size_t i = 0; i < FILES; i++) {
+        for (uint32_t core = 0; core < count_of(files[i], VTA_CORES_MAX); core++) {
+            (void)unlink(path_of(o, name_of(core, files[i], name), path));
+        }
+    }
 }
 
 /* Removes the files of a killed board. A living board holds a lock on the page. */
 static vta_status take_folder(const cli_board_options *o, vta_diag *diag)
 {
-    char path[PATH];
+    char path[PATH], name[NAME];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK, .l_len = 1};
     const int old = open(path_of(o, files[0], path), O_RDWR | O_CLOEXEC);
     if (old >= 0) {
@@ -168,12 +211,12 @@ static vta_status take_folder(const cli_board_options *o, vta_diag *diag)
             return vta_fail(diag, VTA_BUSY, "another board is served in '%s'", o->dir);
         }
     }
-    for (size_t i = 0; i < FILES; i++) {
-        (void)unlink(path_of(o, files[i], path));
-    }
+    remove_files(o);
     for (size_t i = 0; i < FOLDERS; i++) {
-        if (mkdir(path_of(o, folders[i], path), 0700) != 0 && errno != EEXIST) {
-            return fail_errno("make", path, diag);
+        for (uint32_t core = 0; core < count_of(folders[i], o->config.cores); core++) {
+            if (mkdir(path_of(o, name_of(core, folders[i], name), path), 0700) != 0 && errno != EEXIST) {
+                return fail_errno("make", path, diag);
+            }
         }
     }
     return VTA_OK;
@@ -182,11 +225,19 @@ static vta_status take_folder(const cli_board_options *o, vta_diag *diag)
 vta_status cli_board_files_make(const cli_board_options *options, cli_board_files *out, vta_diag *diag)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK, .l_len = 1};
-    *out = (cli_board_files){-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL};
+    *out = (cli_board_files){.memory_fd = -1, .sync_cpu = -1, .sync_device = -1, .sync_done = -1};
+    for (uint32_t core = 0; core < VTA_CORES_MAX; core++) {
+        out->pages[core] = (cli_board_page){-1, -1, -1, NULL, NULL};
+    }
     VTA_TRY(take_folder(options, diag));
     VTA_TRY(make_memory(options, out, diag));
-    VTA_TRY(make_page(options, out, diag)); /* last of all: with it the board is there */
-    return fcntl(out->page_fd, F_SETLK, &lock) == 0 ? VTA_OK : fail_errno("lock", options->dir, diag);
+    VTA_TRY(
+        make_number(options, CLOCK "/set_rate", "u", UINT64_C(1000000) * options->config.clock_mhz, diag));
+    for (uint32_t core = options->config.cores;
+         core-- > 0;) { /* the first one last: with it the board is there */
+        VTA_TRY(make_page(options, core, out, diag));
+    }
+    return fcntl(out->pages[0].fd, F_SETLK, &lock) == 0 ? VTA_OK : fail_errno("lock", options->dir, diag);
 }
 
 uint64_t cli_board_files_rate(const cli_board_options *options)
@@ -201,32 +252,47 @@ uint64_t cli_board_files_rate(const cli_board_options *options)
     return read ? strtoull(text, NULL, 10) : 0;
 }
 
-void cli_board_files_count(const cli_board_options *options, uint32_t interrupts)
+void cli_board_files_count(const cli_board_options *options, uint32_t core, uint32_t interrupts)
 {
-    (void)make_number(options, UIO "/event", "u", interrupts, NULL);
+    char name[NAME];
+    (void)make_number(options, name_of(core, UIO "/event", name), "u", interrupts, NULL);
 }
 
-void cli_board_files_remove(const cli_board_options *options, cli_board_files *f)
+static void close_all(const int *fds, size_t count)
 {
-    char path[PATH];
-    const int fds[] = {f->page_fd,  f->memory_fd,   f->irq,      f->unmask,
-                       f->sync_cpu, f->sync_device, f->sync_done};
-    if (f->page_fd < 0) {
-        return; /* the folder is another's, or was never made */
-    }
-    for (size_t i = 0; i < FILES; i++) {
-        (void)unlink(path_of(options, files[i], path));
-    }
-    for (size_t i = FOLDERS; i-- > 0;) {
-        (void)rmdir(path_of(options, folders[i], path)); /* only where nothing else is in it */
-    }
-    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (fds[i] >= 0) {
             (void)close(fds[i]);
         }
     }
-    if (f->page != NULL) {
-        (void)munmap(f->page_mapping, (size_t)page_bytes(options));
+}
+
+static void close_page(const cli_board_options *options, uint32_t core, const cli_board_page *page)
+{
+    const int fds[] = {page->fd, page->irq, page->unmask};
+    close_all(fds, sizeof fds / sizeof fds[0]);
+    if (page->page != NULL) {
+        (void)munmap(page->mapping, (size_t)page_bytes(options, core));
+    }
+}
+
+void cli_board_files_remove(const cli_board_options *options, cli_board_files *f)
+{
+    char path[PATH], name[NAME];
+    const int fds[] = {f->memory_fd, f->sync_cpu, f->sync_device, f->sync_done};
+    if (f->pages[0].fd < 0) {
+        return; /* the folder is another's, or was never made */
+    }
+    remove_files(options);
+    for (size_t i = FOLDERS; i-- > 0;) {
+        for (uint32_t core = 0; core < count_of(folders[i], VTA_CORES_MAX); core++) {
+            /* only where nothing else is in it */
+            (void)rmdir(path_of(options, name_of(core, folders[i], name), path));
+        }
+    }
+    close_all(fds, sizeof fds / sizeof fds[0]);
+    for (uint32_t core = 0; core < options->config.cores; core++) {
+        close_page(options, core, &f->pages[core]);
     }
     if (f->memory != NULL && !options->plain) {
         (void)munmap(f->memory, (size_t)options->memory);

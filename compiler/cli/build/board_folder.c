@@ -20,7 +20,7 @@
 #include "vta/hold.h"
 #include "vta/str.h"
 
-enum { PATH = 4096, FILE_LIMIT = 16 << 20, TABLE_LIMIT = 1 << 16 };
+enum { PATH = 4096, FILE_LIMIT = 1 << 30, TABLE_LIMIT = 1 << 16 };
 
 /* ---- boards */
 
@@ -227,7 +227,7 @@ static vta_status write_simulation(const char *folder, vta_diag *diag)
 }
 
 static vta_status write_readme(const char *folder, const vta_config *config, const cli_board *board,
-                               const char *promise, vta_diag *diag)
+                               const cli_promises *promises, vta_diag *diag)
 {
     vta_str text = {0};
     vta_str_printf(&text, "# %s: %u x %u x %u at %u MHz%s%s\n\n", config->name, config->batch,
@@ -245,21 +245,27 @@ static vta_status write_readme(const char *folder, const vta_config *config, con
                        "card; on the board `vtac doctor` compares what is there with this configuration |\n",
                        board->name, board->part);
     }
-    if (promise != NULL) {
-        vta_str_printf(&text, "\n## What is promised\n\n%s", promise);
+    if (promises->folder != NULL) {
+        vta_str_put(&text, "| `promise.json`, `networks/` | what is promised, and the networks as they were "
+                           "compiled for it: `vtac "
+                           "doctor --device URI --promise promise.json` runs them there and compares |\n");
+    }
+    if (promises->text != NULL) {
+        vta_str_printf(&text, "\n## What is promised\n\n%s", promises->text);
     }
     return write_text(folder, "README.md", &text, false, diag);
 }
 
 static vta_status fill_folder(const char *folder, const vta_config *config, const cli_board *board,
-                              const vta_rtl_sources *from, const char *promise, vta_diag *diag)
+                              const vta_rtl_sources *from, const cli_promises *promises, vta_diag *diag)
 {
+    VTA_TRY(promises->folder != NULL ? copy_folder(promises->folder, folder, diag) : VTA_OK);
     VTA_TRY(copy_sources(folder, from, board, diag));
     VTA_TRY(write_config(folder, config, diag));
     VTA_TRY(write_params(folder, config, diag));
     VTA_TRY(board != NULL ? write_bitstream(folder, board, diag) : VTA_OK);
     VTA_TRY(write_simulation(folder, diag));
-    return write_readme(folder, config, board, promise, diag);
+    return write_readme(folder, config, board, promises, diag);
 }
 
 /* Removes a folder with all that is in it. */
@@ -295,7 +301,7 @@ static bool is_empty_folder(const char *folder)
 }
 
 static vta_status make_folder(const char *folder, const vta_config *config, const cli_board *board,
-                              const vta_rtl_sources *from, const char *promise, vta_diag *diag)
+                              const vta_rtl_sources *from, const cli_promises *promises, vta_diag *diag)
 {
     char made[PATH];
     struct stat about;
@@ -310,7 +316,7 @@ static vta_status make_folder(const char *folder, const vta_config *config, cons
         return vta_fail(diag, VTA_IO, "cannot make a folder beside '%s': %s", folder, strerror(errno));
     }
     (void)chmod(made, 0755);
-    vta_status status = fill_folder(made, config, board, from, promise, diag);
+    vta_status status = fill_folder(made, config, board, from, promises, diag);
     if (status == VTA_OK) {
         (void)rmdir(folder); /* an empty one makes room */
         status = vta_file_publish(made, folder, diag);
@@ -322,11 +328,11 @@ static vta_status make_folder(const char *folder, const vta_config *config, cons
 }
 
 vta_status cli_write_board_folder(const char *folder, const vta_config *config, const cli_board *board,
-                                  const vta_rtl_sources *from, const char *promise, vta_diag *diag)
+                                  const vta_rtl_sources *from, const cli_promises *promises, vta_diag *diag)
 {
     sigset_t was;
     vta_hold_signals(&was); /* a moment: what ends the process waits until the folder is whole or gone */
-    const vta_status status = make_folder(folder, config, board, from, promise, diag);
+    const vta_status status = make_folder(folder, config, board, from, promises, diag);
     vta_release_signals(&was);
     return status;
 }

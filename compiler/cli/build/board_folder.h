@@ -20,9 +20,14 @@ vta_status cli_find_board(const char *name, const vta_rtl_sources *from, cli_boa
 /* The part of the board as explorations know it; false where they do not. */
 bool cli_part_of_board(const cli_board *board, vtac_part *out);
 
-/* Writes the folder whole or not at all. `board` NULL: for a simulator alone. `promise` is the text of the
- * README's table of networks, or NULL. */
+/* Promises of the board. */
+typedef struct cli_promises {
+    const char *text;   /* of its README, or NULL */
+    const char *folder; /* that cli_make_promise filled (promise.h), or NULL */
+} cli_promises;
+
+/* Writes the folder whole or not at all. `board` NULL: for a simulator alone. */
 vta_status cli_write_board_folder(const char *folder, const vta_config *config, const cli_board *board,
-                                  const vta_rtl_sources *from, const char *promise, vta_diag *diag);
+                                  const vta_rtl_sources *from, const cli_promises *promises, vta_diag *diag);
 
 #endif

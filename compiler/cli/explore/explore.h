@@ -7,6 +7,7 @@
 
 #include "networks.h"
 #include "vtac/power.h"
+#include "vtac/promises.h"
 
 /* Configurations that come with vtac; finalists, which have files as those of the front do. */
 enum { EXPLORE_SHIPPED = 16, EXPLORE_FINALISTS = 16 };
@@ -49,6 +50,7 @@ typedef struct cli_explored {
     uint32_t key_count;
     const vtac_powers *powers; /* measurements of boards */
     vtac_board_power power;    /* of the part's */
+    vtac_promises promises;    /* of boards with the part, and what they did */
     double seconds;
 } cli_explored;
 

@@ -44,8 +44,9 @@ static const vtac_candidate *find_candidate(const vtac_exploration *x, const vta
         const vta_config *c = &x->candidates[i].config;
         if (c->hash == config->hash && strcmp(c->dram, config->dram) == 0 &&
             c->array_pump == config->array_pump && c->clock_mhz == config->clock_mhz &&
-            c->alu_dsps == config->alu_dsps && c->mem_shared == config->mem_shared &&
-            c->mem_latency == config->mem_latency && c->mem_bandwidth == config->mem_bandwidth) {
+            c->alu_dsps == config->alu_dsps && c->cores == config->cores &&
+            c->mem_shared == config->mem_shared && c->mem_latency == config->mem_latency &&
+            c->mem_bandwidth == config->mem_bandwidth) {
             return &x->candidates[i];
         }
     }

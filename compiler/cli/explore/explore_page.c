@@ -66,12 +66,12 @@ static void put_point(vta_str *out, const cli_explored *e, const vtac_candidate 
         ",\n  \"config\": {\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"inp\": %u, \"wgt\": "
         "%u, \"acc\": %u, \"uop\": %u, \"bus\": %u, \"queue\": %u, \"pump\": %u, "
         "\"table\": %u, \"loop_back\": %u, \"depthwise_taps\": %u, \"rows\": %u, \"wgt4\": %u, "
-        "\"clock_mhz\": %u, \"alu_dsps\": %u, "
+        "\"clock_mhz\": %u, \"alu_dsps\": %u, \"cores\": %u, "
         "\"addr_bits\": %u, \"mem_latency\": %u, \"mem_bandwidth\": %u, \"mem_shared\": %u}",
         k->batch, k->block_in, k->block_out, k->log_inp_buff, k->log_wgt_buff, k->log_acc_buff,
         k->log_uop_buff, 1U << k->log_bus_width, k->log_queue, k->array_pump, k->table, k->loop_back,
-        k->depthwise_taps, k->rows, k->wgt4, k->clock_mhz, k->alu_dsps, k->addr_bits, k->mem_latency,
-        k->mem_bandwidth, k->mem_shared);
+        k->depthwise_taps, k->rows, k->wgt4, k->clock_mhz, k->alu_dsps, k->cores, k->addr_bits,
+        k->mem_latency, k->mem_bandwidth, k->mem_shared);
     put_networks(out, e, c, place >= 0 && (uint32_t)place < e->proof_count ? &e->proofs[place] : NULL);
     if (place < 0) {
         vta_str_put(out, ", \"shipped\": true");
@@ -130,6 +130,17 @@ static void put_power(vta_str *out, const cli_explored *e)
     vta_str_put(out, "]}");
 }
 
+/* The records of boards with the part, beside their promises. */
+static void put_promises(vta_str *out, const cli_explored *e)
+{
+    char text[VTAC_PROMISES_TEXT];
+    vtac_promises_text(&e->promises, e->part->name, text, sizeof text);
+    vta_str_printf(out, ",\n \"promises\": {\"records\": %u, \"time\": %.6g", e->promises.cycles.count,
+                   vtac_promises_time(&e->promises));
+    put_string(out, "text", text);
+    vta_str_put(out, "}");
+}
+
 static void put_json(vta_str *out, const cli_explored *e)
 {
     const vtac_exploration *x = e->found;
@@ -155,6 +166,7 @@ static void put_json(vta_str *out, const cli_explored *e)
     }
     vta_str_put(out, "]");
     put_power(out, e);
+    put_promises(out, e);
     const vtac_clock clock = vtac_clock_of(e->part->name);
     vta_str_printf(out, ",\n \"clock\": {\"netlists\": %u, \"ns\": %.4g, \"mhz\": %.4g, \"error\": %.4g}",
                    clock.count, clock.ns, clock.mhz, clock.error);
@@ -177,9 +189,10 @@ static void put_json(vta_str *out, const cli_explored *e)
         const vtac_tile *t = &x->tiles[i];
         vta_str_printf(
             out,
-            "%s{\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"pump\": %u, \"judged\": %" PRIu64
-            ", \"fps\": %.6g",
-            i > 0 ? ",\n " : "\n ", t->batch, t->block_in, t->block_out, t->pump, t->evaluated, t->fps);
+            "%s{\"batch\": %u, \"block_in\": %u, \"block_out\": %u, \"pump\": %u, \"fitting\": %" PRIu64
+            ", \"judged\": %" PRIu64 ", \"fps\": %.6g",
+            i > 0 ? ",\n " : "\n ", t->batch, t->block_in, t->block_out, t->pump, t->fitting, t->evaluated,
+            t->fps);
         put_string(out, "nearest", t->nearest);
         vta_str_put(out, "}");
     }

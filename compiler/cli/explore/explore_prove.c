@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "explore.h"
+#include "promise.h"
 #include "self.h"
 #include "stages.h"
 #include "vta/fail.h"
@@ -66,29 +67,11 @@ static vta_status run_one(const cli_args *args, const char *model, const char *c
                           uint64_t *predicted, uint64_t *cycles, vta_diag *diag)
 {
     char library[PATH];
-    char log[PATH];
-    char made[PATH];
     (void)snprintf(library, sizeof library, "%s/finalist.so", folder);
-    (void)snprintf(log, sizeof log, "%s/finalist.log", folder);
-    (void)snprintf(made, sizeof made, "%s/finalist.onnx", folder);
-    if (access(model, F_OK) != 0) { /* of the zoo */
-        const char *words[] = {"vtac", "zoo", model, "--int8", "-o", made, NULL};
-        VTA_TRY(cli_run_self(words, log, 0, diag));
-        model = made;
-    }
-    const char *compile[CLI_MAX_SELF_WORDS] = {"vtac",     "compile", model,       "--target", "vta",
-                                               "--config", config,    "--offload", "all",      "-o",
-                                               library,    "--force", "--report",  "--json"};
-    VTA_TRY(cli_words_of_model(args, compile, 14, diag));
-    VTA_TRY(cli_run_self(compile, log, 0, diag));
-    VTA_TRY(cli_self_cycles(log, predicted, diag));
-    const char *run[] = {"vtac", "run", library, "--device", "tsim", "--json", NULL};
-    VTA_TRY(cli_run_self(run, log, 0, diag));
-    VTA_TRY(cli_self_cycles(log, cycles, diag));
+    VTA_TRY(cli_compile_network(args, model, config, folder, library, predicted, diag));
+    const vta_status status = cli_count_network(library, "tsim", folder, cycles, diag);
     (void)unlink(library);
-    (void)unlink(log);
-    (void)unlink(made);
-    return VTA_OK;
+    return status;
 }
 
 vta_status cli_prove_finalists(const cli_args *args, cli_explored *e, uint32_t count, const char *folder,

@@ -124,7 +124,7 @@ static const char *next_name(const char *list, char path[4096])
 }
 
 /* All names, before any network is read, which takes its time. */
-static vta_status check_names(const char *list, vta_diag *diag)
+vta_status cli_check_networks(const char *list, vta_diag *diag)
 {
     uint32_t count = 0;
     while (*list != '\0') {
@@ -153,7 +153,7 @@ vta_status cli_load_networks(const cli_args *args, const char *list, const vta_c
     if (out->items == NULL) {
         return vta_no_memory(diag);
     }
-    VTA_TRY(check_names(list, diag));
+    VTA_TRY(cli_check_networks(list, diag));
     while (*list != '\0') {
         char path[4096];
         list = next_name(list, path);

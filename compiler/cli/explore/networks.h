@@ -24,6 +24,8 @@ typedef struct cli_networks {
 /* "a.onnx,resnet18": files, or names of the zoo, which are taken with 8-bit integers. */
 vta_status cli_load_networks(const cli_args *args, const char *list, const vta_config *config,
                              const cli_shapes *shapes, cli_networks *out, vta_diag *diag);
+/* Fails, with the name, where one of such a list is not there. */
+vta_status cli_check_networks(const char *list, vta_diag *diag);
 /* The name of a network in reports, by its path. */
 void cli_network_name(const char *path, char *name, size_t size);
 void cli_free_networks(cli_networks *networks);

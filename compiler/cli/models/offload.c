@@ -38,7 +38,8 @@ int cli_read_offload(const cli_args *args, cli_offload *out)
     *out = (cli_offload){.wanted = target != NULL && strcmp(target, "vta") == 0,
                          .always = how != NULL && strcmp(how, "all") == 0,
                          .kernels = language_of(args, target),
-                         .host_speed = vtac_host_speed(cli_value(args, "--host"))};
+                         .host = cli_value(args, "--host"),
+                         .fold_cost = vtac_host_fold_cost(cli_value(args, "--host"))};
     if (target != NULL && !out->wanted && out->kernels == NULL && strcmp(target, "llvm") != 0) {
         return cli_usage(args, "unknown target '%s'; known are llvm, vta, opencl, cuda and webgpu", target);
     }
@@ -53,11 +54,13 @@ vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *
                              vta_diag *diag)
 {
     *out = NULL;
-    const vtac_partition_options options = {
-        .config = &offload->config,
-        .schedule = {.level = level, .schedules = offload->schedules, .progress = cli_stages()},
-        .host_speed = offload->host_speed,
-        .always = offload->always,
-        .holds_states = offload->holds_states};
+    const vtac_partition_options options = {.config = &offload->config,
+                                            .schedule = {.level = level,
+                                                         .fold_cost = offload->fold_cost,
+                                                         .schedules = offload->schedules,
+                                                         .progress = cli_stages()},
+                                            .host = offload->host,
+                                            .always = offload->always,
+                                            .holds_states = offload->holds_states};
     return offload->wanted ? vtac_partition_graph(graph, &options, out, diag) : VTA_OK;
 }

@@ -14,7 +14,8 @@ typedef struct cli_offload {
     const char *kernels; /* --target opencl, cuda:sm_80: the host's steps as such kernels, too; else NULL */
     vta_config config;
     bool always;
-    double host_speed;               /* of --host */
+    const char *host;                /* --host */
+    double fold_cost;                /* of the host (vtac_host_fold_cost) */
     const vtac_schedules *schedules; /* NULL: the standard ones */
     bool holds_states;               /* caches stay in device memory, in the accelerator's order */
 } cli_offload;

@@ -234,7 +234,7 @@ static void put_item(page *p, uint32_t item, const char *family, bool accelerate
     put_html(&p->out, below, MAX_LABEL + 4);
     vta_str_put(&p->out, "</text>");
     if (accelerated) {
-        vta_str_printf(&p->out, "<circle cx=\"%d\" cy=\"9\" r=\"4\"/>", CLI_NODE_WIDTH / 2 - 9);
+        vta_str_printf(&p->out, "<circle cx=\"%d\" cy=\"1\" r=\"4\"/>", CLI_NODE_WIDTH / 2 - 1);
     }
     vta_str_put(&p->out, "</g>\n");
 }

@@ -89,6 +89,9 @@ vta_status cli_profile_take(const vta_model *model, const char *path, cli_profil
     out->model = copy_text(out, path);
     out->device = copy_text(out, vta_model_device_uri(model));
     out->host_bytes = vta_model_workspace_bytes(model);
+    const char *processor;
+    out->host_estimate_s = vta_model_host_estimate(model, &processor);
+    out->processor = copy_text(out, processor);
     VTA_TRY(take_steps(model, out, diag));
     VTA_TRY(take_layers(model, out, diag));
     out->launches = vta_arena_array(&out->arena, (size_t)out->step_count + 1, sizeof *out->launches);

@@ -43,7 +43,9 @@ typedef struct cli_profile {
     uint32_t track_count;
     uint64_t host_bytes, constant_bytes, work_bytes, program_bytes;
     uint64_t runs;
-    double wall_s; /* the median run */
+    double wall_s;          /* the median run */
+    double host_estimate_s; /* of the host kernels on the board's processor; 0: not known */
+    const char *processor;  /* that one; "": not known */
 } cli_profile;
 
 /* Reads the profile of the model's last run. */

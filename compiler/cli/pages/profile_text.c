@@ -21,7 +21,7 @@ static const char *const unit_names[UNITS] = {"load", "compute", "store"};
 
 typedef struct profile_totals {
     uint64_t cycles, predicted, macs, read, written, flops;
-    double host_s, accelerator_s;
+    double host_s, accelerator_s, all_s;
 } profile_totals;
 
 static profile_totals add_up(const cli_profile *p)
@@ -31,6 +31,7 @@ static profile_totals add_up(const cli_profile *p)
         t.cycles += p->steps[i].cycles;
         t.predicted += p->steps[i].predicted;
         t.flops += p->steps[i].flops;
+        t.all_s += p->steps[i].seconds;
         t.host_s += p->steps[i].on_accelerator ? 0.0 : p->steps[i].seconds;
     }
     for (uint32_t i = 0; i < p->layer_count; i++) {
@@ -68,7 +69,7 @@ static void put_config(const cli_profile *p, vta_str *out)
 
 /* True where the accelerator was simulated: then host kernels ran on this machine's processor, which no board
  * has. */
-static bool is_simulated(const cli_profile *p)
+static bool is_simulated(const cli_profile *p, const profile_totals *t)
 {
     static const char *const simulators[] = {"fsim", "tsim", "systemc"};
     const char *device = p->device != NULL ? p->device : "";
@@ -79,14 +80,24 @@ static bool is_simulated(const cli_profile *p)
         found = found || strncmp(device, simulators[i], length) == 0 ||
                 (there != NULL && strncmp(there + strlen("device="), simulators[i], length) == 0);
     }
-    return found && p->has_config;
+    return found && (p->has_config || t->predicted > 0);
+}
+
+/* Seconds of one run on a board; 0: not known, as through an agent, which has no clock of what it simulates.
+ */
+static double board_seconds(const cli_profile *p, const profile_totals *t, bool simulated)
+{
+    if (simulated) {
+        return p->has_config ? t->accelerator_s + p->host_estimate_s : 0.0;
+    }
+    return p->has_config ? t->accelerator_s + t->host_s : t->all_s;
 }
 
 static void put_summary(const cli_profile *p, vta_str *out)
 {
     const profile_totals t = add_up(p);
-    const bool simulated = is_simulated(p);
-    const double seconds = t.accelerator_s + (simulated ? 0.0 : t.host_s);
+    const bool simulated = is_simulated(p, &t);
+    const double seconds = board_seconds(p, &t, simulated);
     vta_str_put(out, "\"model\": ");
     cli_put_json(out, p->model);
     vta_str_put(out, ", \"device\": ");
@@ -102,11 +113,11 @@ static void put_summary(const cli_profile *p, vta_str *out)
                    ", \"predicted\": %" PRIu64 ", \"macs\": %" PRIu64 ", \"flops\": %" PRIu64
                    ", \"bytes_read\": %" PRIu64 ", \"bytes_written\": %" PRIu64,
                    p->runs, p->wall_s, t.cycles, t.predicted, t.macs, t.flops, t.read, t.written);
-    vta_str_printf(
-        out,
-        ", \"accelerator_s\": %.9f, \"host_s\": %.9f, \"simulated\": %s, \"inferences_per_s\": %.3f,\n"
-        "\"classes\": [",
-        t.accelerator_s, t.host_s, simulated ? "true" : "false", seconds > 0.0 ? 1.0 / seconds : 0.0);
+    vta_str_printf(out, ", \"accelerator_s\": %.9f, \"host_s\": %.9f, \"simulated\": %s, \"processor\": ",
+                   t.accelerator_s, t.host_s, simulated ? "true" : "false");
+    cli_put_json(out, p->processor);
+    vta_str_printf(out, ", \"host_estimate_s\": %.9f, \"inferences_per_s\": %.3f,\n\"classes\": [",
+                   p->host_estimate_s, seconds > 0.0 ? 1.0 / seconds : 0.0);
     for (int i = 0; i < VTA_CYCLE_CLASSES; i++) {
         vta_str_printf(out, "%s{\"name\": \"%s\", \"doc\": \"%s\"}", i > 0 ? ", " : "", classes[i].name,
                        classes[i].doc);

@@ -249,7 +249,8 @@ static vta_status add_picture(pile *p, const char *path, vta_diag *diag)
     if (guessed != NULL && !p->guessed) {
         p->guessed = true;
         cli_stages_hide();
-        cli_say("vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n", p->verb, guessed);
+        cli_say_once("vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n", p->verb,
+                     guessed);
     }
     p->tensors[p->count++] = (vtac_tensor){.type = value->type, .data = data, .bytes = info.bytes};
     return VTA_OK;
@@ -322,9 +323,9 @@ vta_status cli_read_samples(const cli_args *args, const vtac_graph *graph, vta_a
     }
     if (path == NULL) {
         cli_stages_hide();
-        cli_say("vtac %s: %s: warning: no calibration inputs: ranges come from made-up ones and may not "
-                "fit; give real ones with --calib\n",
-                args->verb->name, args->operands[0]);
+        cli_say_once("vtac %s: %s: warning: no calibration inputs: ranges come from made-up ones and may not "
+                     "fit; give real ones with --calib\n",
+                     args->verb->name, args->operands[0]);
         *out = NULL;
         return VTA_OK;
     }
@@ -441,8 +442,8 @@ vta_status cli_quantize_float(const cli_args *args, vtac_graph *graph, vtac_quan
     }
     options.progress = cli_stages();
     if (graph->state_count > 0) { /* there are no samples of them */
-        cli_say("vtac %s: %s: it is quantized without its states: each run starts anew\n", args->verb->name,
-                args->operands[0]);
+        cli_say_once("vtac %s: %s: it is quantized without its states: each run starts anew\n",
+                     args->verb->name, args->operands[0]);
         VTA_TRY(vtac_forget_states(graph, diag));
     }
     vta_status status = VTA_OK;

@@ -230,8 +230,8 @@ static vta_status give_picture(cli_inputs *inputs, vta_model *model, uint32_t i,
         cli_picture_input(path, &inputs->preprocess, &info, vta_model_input_data(model, i), &guessed, diag));
     if (guessed != NULL && !inputs->guessed) {
         inputs->guessed = true;
-        cli_say("vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n",
-                inputs->args->verb->name, guessed);
+        cli_say_once("vtac %s: pictures are prepared as '%s'; --preprocess says otherwise\n",
+                     inputs->args->verb->name, guessed);
     }
     return VTA_OK;
 }

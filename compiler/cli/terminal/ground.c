@@ -13,6 +13,7 @@
 
 #include "format.h"
 #include "vta/file.h"
+#include "vta/hash.h"
 
 static cli_ground program;
 static _Thread_local cli_ground *here; /* NULL: the program */
@@ -128,7 +129,30 @@ static void report_lines(cli_ground *g)
     memmove(g->line.text, text, g->line.size + 1);
 }
 
+/* Says a text, which is freed. */
+static void say_text(vta_str *text)
+{
+    cli_ground *g = cli_here();
+    if (text->size > 0 && g->guest) {
+        vta_str_append(&g->line, text->text, text->size);
+        report_lines(g);
+    } else if (text->size > 0) {
+        (void)vta_write_all(STDERR_FILENO, text->text, text->size);
+    }
+    vta_str_free(text);
+}
+
 void cli_say(const char *fmt, ...)
+{
+    vta_str text = {0};
+    va_list args;
+    va_start(args, fmt);
+    cli_format(&text, fmt, args);
+    va_end(args);
+    say_text(&text);
+}
+
+void cli_say_once(const char *fmt, ...)
 {
     cli_ground *g = cli_here();
     vta_str text = {0};
@@ -136,13 +160,17 @@ void cli_say(const char *fmt, ...)
     va_start(args, fmt);
     cli_format(&text, fmt, args);
     va_end(args);
-    if (text.size > 0 && g->guest) {
-        vta_str_append(&g->line, text.text, text.size);
-        report_lines(g);
-    } else if (text.size > 0) {
-        (void)vta_write_all(STDERR_FILENO, text.text, text.size);
+    const uint64_t hash = vta_hash_bytes(VTA_HASH_START, text.text, text.size);
+    for (uint32_t i = 0; i < g->told_count; i++) {
+        if (g->told[i] == hash) {
+            vta_str_free(&text);
+            return;
+        }
     }
-    vta_str_free(&text);
+    if (g->told_count < CLI_MAX_REMARKS) {
+        g->told[g->told_count++] = hash;
+    }
+    say_text(&text);
 }
 
 vta_status cli_go_on(vta_diag *diag)

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "vta/status.h"
@@ -16,7 +17,7 @@
 #include "vtac/progress.h"
 #include "vtac/temporary.h"
 
-enum { CLI_MAX_TEMPORARY = 8 };
+enum { CLI_MAX_TEMPORARY = 8, CLI_MAX_REMARKS = 16 };
 
 typedef struct cli_ground {
     bool guest;
@@ -31,6 +32,8 @@ typedef struct cli_ground {
     void *what;                                      /* and with what */
     char temporary[CLI_MAX_TEMPORARY][VTAC_TEMPORARY_PATH]; /* in the order in which they were made */
     volatile sig_atomic_t temporary_count;
+    uint64_t told[CLI_MAX_REMARKS]; /* hashes of what cli_say_once has said */
+    uint32_t told_count;
 } cli_ground;
 
 /* Ground of the calling thread: the program's, unless the thread has set its own. */
@@ -49,6 +52,8 @@ void cli_flush(void);
 int cli_output_error(void);
 /* Prints remarks on standard error, in whole lines; %s as above. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *fmt, ...);
+/* The same for a line that a verb may have a reason for more than once: it is said the first time. */
+__attribute__((format(printf, 1, 2))) void cli_say_once(const char *fmt, ...);
 
 /* Asks a guest's host whether to go on; VTA_INTERRUPTED where it does not. Always VTA_OK in the program. */
 vta_status cli_go_on(vta_diag *diag);

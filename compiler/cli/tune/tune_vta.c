@@ -587,10 +587,8 @@ vta_status cli_tune_vta(cli_tuning *t, vta_diag *diag)
     vta_search s = {.t = t};
     char key[480];
     vtac_work *work = NULL;
-    const vtac_partition_options look = {.config = &t->offload.config,
-                                         .host_speed = t->offload.host_speed,
-                                         .always = t->offload.always,
-                                         .look = true};
+    const vtac_partition_options look = {
+        .config = &t->offload.config, .host = t->offload.host, .always = t->offload.always, .look = true};
     VTA_TRY(vtac_partition_graph(t->graph, &look, &s.regions, diag));
     vta_status status = VTA_OK;
     VTA_TRY_OUT(cycles_of_all(&s, false, &s.predicted, diag));

@@ -158,6 +158,7 @@ const cli_verb cli_verb_board = {
             "  vtac board --dir /tmp/b --config tiny\n"
             "  vtac run model.so --device uio:/tmp/b\n"
             "  vtac doctor --device uio:/tmp/b\n\n"
+            "A configuration of several cores has as many register pages, on one memory.\n\n"
             "Faults: bus, hang, stuck, dead, hash, irq, clock; '--fault hang@2' hits the\n"
             "second run alone.\n",
     .options = options,

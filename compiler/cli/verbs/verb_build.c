@@ -8,13 +8,18 @@
 #include <string.h>
 
 #include "board_folder.h"
-#include "networks.h"
+#include "promise.h"
+#include "temporary.h"
+#include "tensors.h"
 #include "vta/fail.h"
 #include "vta/str.h"
 
 static const cli_option options[] = {
     {"--board", "NAME", CLI_TEXT, "a board of fpga/boards.txt, or sim (default)"},
     {"--models", "A,B,...", CLI_FILE, "promise their cycles: files, or names of the zoo"},
+    {"--calib", "DIR|FILE", CLI_FILE, "inputs to quantize models of floats with"},
+    {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
+    CLI_MODEL_OPTIONS,
 };
 
 /* Puts area and clock beside what the part gives. */
@@ -43,30 +48,36 @@ static vta_status promise_area(const vta_config *config, const vtac_part *part, 
     return VTA_OK;
 }
 
-/* Puts the predicted cycles of each network. */
-static vta_status promise_networks(const cli_args *args, const vta_config *config, vta_str *out,
-                                   vta_diag *diag)
+/* Compiles the networks into a folder of their own, and puts their predicted cycles. */
+static vta_status promise_networks(const cli_args *args, const vta_config *config, const char *part,
+                                   const char *folder, vta_str *out, vta_diag *diag)
 {
-    const cli_shapes none = {0};
-    cli_networks networks = {0};
-    vta_status status = VTA_OK;
-    VTA_TRY_OUT(cli_load_networks(args, cli_value(args, "--models"), config, &none, &networks, diag));
+    cli_promise promise;
+    const vta_status status = cli_make_promise(args, config, part, folder, &promise, diag);
     vta_str_put(out, "| network | cycles on the accelerator | a second |\n|---|---|---|\n");
-    for (uint32_t n = 0; n < networks.count; n++) {
-        vtac_partition *partition = NULL;
-        const vtac_partition_options how = {
-            .config = config, .schedule = {.level = 3}, .look = true, .predict = true};
-        VTA_TRY_OUT(vtac_partition_graph(networks.items[n].graph, &how, &partition, diag));
-        const uint64_t cycles =
-            (uint64_t)vtac_partition_cycles(networks.items[n].graph, partition).accelerator;
-        vtac_partition_free(partition);
-        vta_str_printf(out, "| %s | %" PRIu64 " | %.1f |\n", networks.items[n].name, cycles,
-                       cycles > 0 ? 1e6 * config->clock_mhz / (double)cycles : 0.0);
+    for (uint32_t n = 0; n < promise.count; n++) {
+        vta_str_printf(out, "| %s | %" PRIu64 " | %.1f |\n", promise.items[n].name, promise.items[n].cycles,
+                       1e6 * config->clock_mhz / (double)promise.items[n].cycles);
     }
     vta_str_put(out, "\nBy the timing model; `simulate.sh` counts them on the RTL.\n");
-out:
-    cli_free_networks(&networks);
+    cli_free_promise(&promise);
     return status;
+}
+
+/* Puts in words all that is promised of the board; `made`, if it stays a name, is the folder with the
+ * networks. */
+static vta_status promise_all(const cli_args *args, const vta_config *config, const cli_board *board,
+                              char made[VTAC_TEMPORARY_PATH], vta_str *text, vta_diag *diag)
+{
+    vtac_part part = {.name = ""};
+    if (board != NULL && cli_part_of_board(board, &part)) {
+        VTA_TRY(promise_area(config, &part, text, diag));
+    }
+    if (cli_value(args, "--models") != NULL) {
+        VTA_TRY(cli_temporary_folder("promise", made, diag));
+        VTA_TRY(promise_networks(args, config, part.name, made, text, diag));
+    }
+    return text->failed ? vta_no_memory(diag) : VTA_OK;
 }
 
 static vta_status build_folder(const cli_args *args, const char *name, vta_diag *diag)
@@ -74,27 +85,22 @@ static vta_status build_folder(const cli_args *args, const char *name, vta_diag 
     vta_config config;
     vta_rtl_sources from;
     cli_board board;
-    vtac_part part;
-    vta_str promise = {0};
+    vta_str text = {0};
+    char made[VTAC_TEMPORARY_PATH] = "";
     const bool sim = strcmp(name, "sim") == 0;
     VTA_TRY(vta_config_load(args->operands[0], &config, diag));
     VTA_TRY(vta_rtlsim_sources(&from, diag));
     VTA_TRY(sim ? VTA_OK : cli_find_board(name, &from, &board, diag));
-    vta_status status = VTA_OK;
-    if (!sim && cli_part_of_board(&board, &part)) {
-        VTA_TRY_OUT(promise_area(&config, &part, &promise, diag));
+    vta_status status = promise_all(args, &config, sim ? NULL : &board, made, &text, diag);
+    if (status == VTA_OK) {
+        const cli_promises promises = {text.text, made[0] != '\0' ? made : NULL};
+        status =
+            cli_write_board_folder(args->operands[1], &config, sim ? NULL : &board, &from, &promises, diag);
     }
-    if (cli_value(args, "--models") != NULL) {
-        VTA_TRY_OUT(promise_networks(args, &config, &promise, diag));
+    if (made[0] != '\0') {
+        cli_temporary_remove(made);
     }
-    if (promise.failed) {
-        status = vta_no_memory(diag);
-        goto out;
-    }
-    status =
-        cli_write_board_folder(args->operands[1], &config, sim ? NULL : &board, &from, promise.text, diag);
-out:
-    vta_str_free(&promise);
+    vta_str_free(&text);
     return status;
 }
 
@@ -116,7 +122,8 @@ const cli_verb cli_verb_build = {
     .more = "DIR has the Verilog with its parameters, the scripts for Vivado, and commands\n"
             "that build and simulate it; the bitstream needs neither the source tree nor\n"
             "vtac. CONFIG is a shipped configuration or a file, such as the best1.json of\n"
-            "'vtac explore'.\n",
+            "'vtac explore'. What --models promises, 'vtac doctor --promise' holds against\n"
+            "a device.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .min = 2,

@@ -11,9 +11,11 @@
 #include "vtac/convert.h"
 #include "vtac/import.h"
 #include "vtac/onnx.h"
+#include "vtac/quantize.h"
 
 static const cli_option options[] = {
     {"-o", "FILE", CLI_FILE, "the ONNX model (default: MODEL.onnx)"},
+    {"--integers", NULL, CLI_FLAG, "quantized inputs and outputs are int8 or uint8"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     CLI_CONTEXT_OPTION,
     CLI_MODEL_OPTIONS,
@@ -69,9 +71,13 @@ static int run_convert(const cli_args *args)
     import.note = print_rounding;
     import.context = &args->operands[0];
     const vtac_convert_options convert = {.note = print_rounding, .context = &args->operands[0]};
+    const vtac_note note = {.report = print_rounding, .context = &args->operands[0]};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(vtac_model_load(args->operands[0], &import, &graph, &diag));
     VTA_TRY_OUT(vtac_convert_graph(graph, &convert, &diag));
+    if (cli_flag(args, "--integers")) {
+        VTA_TRY_OUT(vtac_integer_ends(graph, &note, &diag));
+    }
     VTA_TRY_OUT(vtac_onnx_write(graph, "vtac convert", path, &diag));
 out:
     if (status == VTA_OK) {

@@ -3,6 +3,7 @@
  * vtac doctor: what this machine and a device have and lack, line by line, with what to do.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +13,20 @@
 
 #include "cli.h"
 #include "format.h"
+#include "promise.h"
 #include "table.h"
+#include "temporary.h"
 #include "vta/doctor.h"
+#include "vta/fail.h"
+#include "vta/file.h"
 #include "vta/kernels.h"
 #include "vta/rtlbuild.h"
+#include "vtac/promises.h"
 
 static const cli_option options[] = {
     {"--device", "URI", CLI_DEVICE, "look at this device, too (default: fsim)"},
+    {"--promise", "FILE", CLI_FILE, "promise.json of 'vtac build': run its networks there"},
+    {"--promises", "FILE", CLI_FILE, "and add what they took, for 'vtac explore'"},
     {"--ci", NULL, CLI_FLAG, "what a build server needs for 'vtac regress'"},
     {"--json", NULL, CLI_FLAG, "print JSON"},
 };
@@ -224,13 +232,119 @@ static void check_kernels(report *r, const char *uri)
     }
 }
 
+/* ---- promises */
+
+enum { TIMING_PERCENT = 2 }; /* by so much the timing model may miss a network (compiler/README.md) */
+
+/* The clock that a board's kernel has set and the doctor has measured; 0: another device. */
+static double clock_of(const vta_doctor_row *rows, uint32_t count)
+{
+    static const char before[] = "about ";
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, "clock") == 0 && strstr(rows[i].text, "the kernel has set") != NULL &&
+            strncmp(rows[i].text, before, sizeof before - 1) == 0) {
+            return strtod(rows[i].text + sizeof before - 1, NULL);
+        }
+    }
+    return 0;
+}
+
+/* Adds to a file of text, which need not be there. */
+static vta_status add_lines(const char *path, const vta_str *lines, vta_diag *diag)
+{
+    enum { MAX_LINES = 1 << 22 };
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    vta_str text = {0};
+    VTA_TRY(access(path, F_OK) == 0 ? vta_file_read(path, MAX_LINES, &bytes, &size, diag) : VTA_OK);
+    vta_str_printf(&text, "%.*s%s%s", (int)size, bytes != NULL ? (const char *)bytes : "",
+                   bytes != NULL && size > 0 && bytes[size - 1] != '\n' ? "\n" : "", lines->text);
+    free(bytes);
+    const vta_status status =
+        text.failed ? vta_no_memory(diag) : vta_file_write(path, text.text, text.size, diag);
+    vta_str_free(&text);
+    return status;
+}
+
+static void compare_clock(report *r, const cli_promise *promise, double mhz)
+{
+    if (mhz > 0) {
+        const double off = 100 * (mhz / promise->mhz - 1);
+        print_finding(r, off >= -TIMING_PERCENT, "promised clock", "%.2f MHz, %g were promised: %+.1f %%",
+                      mhz, promise->mhz, off);
+    }
+}
+
+/* Runs each network of the promise on the device, and puts what it took beside what was promised. */
+static void compare_networks(report *r, const cli_promise *promise, const char *uri, double mhz,
+                             const char *folder, vta_str *lines)
+{
+    for (uint32_t i = 0; i < promise->count; i++) {
+        const cli_promised *network = &promise->items[i];
+        vta_diag diag = {0};
+        uint64_t counted = 0;
+        if (cli_count_network(network->library, uri, folder, &counted, &diag) != VTA_OK) {
+            print_finding(r, false, network->name, "%s", diag.text);
+            continue;
+        }
+        const double off = 100 * ((double)counted / (double)network->cycles - 1);
+        print_finding(
+            r, off <= TIMING_PERCENT, network->name,
+            "%" PRIu64 " cycles, %" PRIu64 " were promised: %+.2f %%%s", counted, network->cycles, off,
+            off <= TIMING_PERCENT ? ""
+                                  : "; the memory is slower than the configuration says (MEM_SHARED, DRAM)");
+        vtac_promised row = {.promised = (double)network->cycles,
+                             .counted = (double)counted,
+                             .mhz = promise->mhz,
+                             .measured_mhz = mhz};
+        (void)snprintf(row.part, sizeof row.part, "%s", promise->part);
+        (void)snprintf(row.words, sizeof row.words, "%.60s on %.60s", network->name, promise->config);
+        vtac_promised_put(&row, lines);
+    }
+}
+
+static vta_status check_promise(report *r, const cli_args *args, const char *uri, double mhz, vta_diag *diag)
+{
+    const char *path = cli_value(args, "--promise"), *kept = cli_value(args, "--promises");
+    char folder[VTAC_TEMPORARY_PATH] = "";
+    cli_promise promise;
+    vta_str lines = {0};
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(cli_read_promise(path, &promise, diag));
+    if (kept != NULL && promise.part[0] == '\0') {
+        VTA_TRY_OUT(vta_fail(
+            diag, VTA_INVALID,
+            "%s: it is a simulator's, and '--promises' keeps what boards do: 'vtac build --board NAME'",
+            path));
+    }
+    VTA_TRY_OUT(cli_temporary_folder("doctor", folder, diag));
+    compare_clock(r, &promise, mhz);
+    compare_networks(r, &promise, uri, mhz, folder, &lines);
+    VTA_TRY_OUT(lines.failed ? vta_no_memory(diag) : VTA_OK);
+    VTA_TRY_OUT(kept != NULL && lines.size > 0 ? add_lines(kept, &lines, diag) : VTA_OK);
+out:
+    if (folder[0] != '\0') {
+        cli_temporary_remove(folder);
+    }
+    cli_free_promise(&promise);
+    vta_str_free(&lines);
+    return status;
+}
+
 static int run_doctor(const cli_args *args)
 {
     const char *uri = cli_value(args, "--device");
     report r = {.json = cli_flag(args, "--json")};
     vta_doctor_row rows[VTA_DOCTOR_ROWS];
     uint32_t count;
-    uri = uri != NULL ? uri : cli_flag(args, "--ci") ? "tsim:tiny" : "fsim";
+    vta_diag diag = {0};
+    if (cli_value(args, "--promises") != NULL && cli_value(args, "--promise") == NULL) {
+        return cli_usage(args, "'--promises' goes with '--promise FILE'");
+    }
+    uri = uri != NULL                            ? uri
+          : cli_value(args, "--promise") != NULL ? "tsim"
+          : cli_flag(args, "--ci")               ? "tsim:tiny"
+                                                 : "fsim";
     check_tools(&r, uri);
     if (cli_flag(args, "--ci")) {
         check_runner(&r);
@@ -245,6 +359,11 @@ static int run_doctor(const cli_args *args)
     for (uint32_t i = 0; i < count; i++) {
         print_row(&r, &rows[i]);
     }
+    const bool promised = cli_value(args, "--promise") != NULL;
+    const vta_status status = promised ? check_promise(&r, args, uri, clock_of(rows, count), &diag) : VTA_OK;
+    if (status != VTA_OK) {
+        print_finding(&r, false, "promise", "%s", diag.text);
+    }
     if (r.json) {
         cli_print("],\n \"failed\": %u}\n", r.bad);
     }
@@ -257,8 +376,9 @@ const cli_verb cli_verb_doctor = {
     .operands = "",
     .summary = "find what is wrong with this machine or with a device",
     .more = "Tools, device nodes, permissions, memory, identification, a program whose\n"
-            "answer is known, the clock. Each line that fails says what to do.\n\n"
-            "  vtac doctor --device ssh://xilinx@pynq\n",
+            "answer is known, the clock. Each line that fails says what to do. --promise\n"
+            "runs the networks that 'vtac build --models' has compiled for a board.\n\n"
+            "  vtac doctor --device ssh://xilinx@pynq --promise DIR/promise.json\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .run = run_doctor,

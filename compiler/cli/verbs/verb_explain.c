@@ -27,7 +27,7 @@ static const cli_option options[] = {
     {"--target", "TARGET", CLI_TEXT, "vta (default), opencl or cuda: the kernel of each step"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     {"--offload", "HOW", CLI_TEXT, "what pays (default), or all that it can"},
-    {"--host", "NAME", CLI_TEXT, "the processor beside it (default: a PYNQ's)"},
+    {"--host", "NAME", CLI_TEXT, "the processor beside it (default: its board's)"},
     CLI_CALIB_OPTIONS,
     {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
@@ -236,9 +236,9 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
     cli_sentence(
         0,
         "%u of %u nodes run on '%s' in %u region%s: %llu multiplications, about %.0f cycles there, %.0f "
-        "on its host",
+        "on its host, the processor of '%s'",
         t.moved, t.nodes, p->config.name, p->region_count, p->region_count == 1 ? "" : "s",
-        (unsigned long long)t.macs, t.cycles, t.host);
+        (unsigned long long)t.macs, t.cycles, t.host, p->host);
     cli_report_left_text(p);
     const explain_energy energy = energy_of(p, &t, powers);
     print_energy(&energy);
@@ -254,7 +254,9 @@ static void print_json(const vtac_graph *graph, const vtac_partition *p, const v
     const explain_totals t = count_nodes(graph, p);
     const explain_energy energy = energy_of(p, &t, powers);
     bool any = false;
-    cli_print("{\"config\": \"%s\", \"regions\": %u, \"nodes\": [", p->config.name, p->region_count);
+    cli_print("{\"config\": \"%s\", \"host\": ", p->config.name);
+    cli_json_string(p->host);
+    cli_print(", \"regions\": %u, \"nodes\": [", p->region_count);
     for (uint32_t i = 0; i < graph->order_count; i++) {
         const vtac_node *node = &graph->nodes[graph->order[i]];
         const vtac_placement *place = &p->places[graph->order[i]];
@@ -307,13 +309,14 @@ static int explain_graph(cli_parts *parts, vtac_graph *graph, const cli_offload 
     const cli_args *args = parts->args;
     vta_diag diag = {0};
     vtac_partition *partition = NULL;
-    const vtac_partition_options how = {.config = &offload->config,
-                                        .schedule = {.level = level, .progress = cli_stages()},
-                                        .host_speed = offload->host_speed,
-                                        .always = offload->always,
-                                        .holds_states = true,
-                                        .look = true,
-                                        .predict = true};
+    const vtac_partition_options how = {
+        .config = &offload->config,
+        .schedule = {.level = level, .fold_cost = offload->fold_cost, .progress = cli_stages()},
+        .host = offload->host,
+        .always = offload->always,
+        .holds_states = true,
+        .look = true,
+        .predict = true};
     cli_stages_begin();
     vtac_quantize_report quality = {0};
     vtac_powers powers = {0};

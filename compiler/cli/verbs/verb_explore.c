@@ -39,7 +39,8 @@ static const cli_option options[] = {
     {"--resume", "FILE", CLI_FILE, "keep results there; the same words go on from it"},
     {"--budget", "WHAT=N", CLI_TEXT, "lut, dsp or bram: no more than that (may be repeated)"},
     {"--finalists", "N", CLI_TEXT, "the best N on tsim, too; --count './run area': by Yosys"},
-    {"--power", "FILE", CLI_FILE, "'PART WATTS WORDS'; --prices FILE: 'PART PRICE WORDS'"},
+    {"--power", "FILE", CLI_FILE, "'PART WATTS WORDS'; alike --prices, --promises FILE"},
+    {"--promises", "FILE", CLI_FILE, NULL},
     {"--dram", "KIND", CLI_TEXT, "memory: ddr3-1050, ddr4-2400, ... (default: a flat 70 %)"},
     {"--count", "COMMAND", CLI_TEXT, NULL},
     {"-o", "DIR", CLI_FILE, "pages, bestN.json; --export scalesim|timeloop|zigzag"},
@@ -277,7 +278,8 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     } else {
         cli_cell_print(&cells[0], "best%u", row + 1);
     }
-    cli_cell_print(&cells[1], "%ux%ux%u", c->config.batch, c->config.block_in, c->config.block_out);
+    cli_cell_print(&cells[1], c->config.cores > 1 ? "%ux%ux%u x %u" : "%ux%ux%u", c->config.batch,
+                   c->config.block_in, c->config.block_out, c->config.cores);
     cli_cell_print(&cells[2], "%u", c->config.array_pump);
     cli_cell_print(&cells[3], "%s%s%u", c->config.table ? "t" : "-", c->config.loop_back ? "l" : "-",
                    c->config.depthwise_taps);
@@ -426,6 +428,16 @@ static void print_clock(const cli_explored *e)
     cli_sentence(0, "%s", text);
 }
 
+/* The records of boards with the part, where the user has any. */
+static void print_promises(const cli_explored *e)
+{
+    char text[VTAC_PROMISES_TEXT];
+    if (e->promises.cycles.count > 0) {
+        vtac_promises_text(&e->promises, e->part->name, text, sizeof text);
+        cli_sentence(0, "%s", text);
+    }
+}
+
 /* The board's energy: the time times watts that others measured, and how far off that has been. */
 static void print_power(const cli_explored *e)
 {
@@ -507,6 +519,7 @@ static void print_text(const cli_explored *e)
     }
     print_memory(e);
     print_clock(e);
+    print_promises(e);
     print_power(e);
     print_chip(e);
     cli_print_keys(e);
@@ -700,6 +713,8 @@ static vta_status explore_space(explore_job *j, const cli_networks *networks, bo
                       .found = &found,
                       .powers = &j->powers,
                       .power = vtac_board_power_of(&j->powers, j->options.part->name)};
+    VTA_TRY(vtac_promises_read(cli_value(j->args, "--promises"), j->options.part->name, &e.promises, diag));
+    j->options.time = vtac_promises_time(&e.promises);
     const double begin = vta_now();
     const uint64_t space = hash_of_space(&j->space, &j->part, networks->hash);
     (void)snprintf(key, sizeof key, "vtac %s explore %s %016" PRIx64 " %" PRIu64 "\n", vta_version(),

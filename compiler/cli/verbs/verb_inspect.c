@@ -11,6 +11,7 @@
 #include "tensors.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vtac/codegen.h"
 #include "vtac/states.h"
 
 enum { INLINE_ELEMENTS = 16 };
@@ -22,7 +23,7 @@ static const cli_option options[] = {
     {"--inline", "N", CLI_TEXT, "print constants of up to N elements (default 16)"},
     {"-o", "FILE", CLI_FILE, "write the text there, with all constants: it reads back"},
     {"--html", "FILE", CLI_FILE, "write a page that draws the graph instead"},
-    {"--config", "NAME|FILE", CLI_CONFIG, "--html: show where each node runs with this hardware"},
+    {"--config", "NAME|FILE", CLI_CONFIG, "--html: as compiled for this hardware, with cycles"},
     {"--after", "PASS", CLI_TEXT, "show the graph as it is after this pass"},
     CLI_PASS_OPTIONS,
 };
@@ -69,8 +70,11 @@ static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
     char *page = NULL;
     vta_status status = cli_config(args, &config, &given, &diag);
     if (status == VTA_OK && given) {
-        const vtac_partition_options look = {
-            .config = &config, .schedule = {.level = 3}, .look = true, .predict = true};
+        const vtac_partition_options look = {.config = &config,
+                                             .schedule = {.level = 3, .fold_cost = vtac_host_fold_cost(NULL)},
+                                             .holds_states = true,
+                                             .look = true,
+                                             .predict = true};
         status = vtac_partition_graph(graph, &look, &partition, &diag);
     }
     if (status == VTA_OK) {
@@ -83,11 +87,13 @@ static int put_page(const cli_args *args, vtac_graph *graph, const char *path)
     return status == VTA_OK ? cli_done(args) : cli_fail(args, &diag);
 }
 
-/* Reads which passes run: none without -O and --after, so that the model is seen as it is. */
+/* Reads which passes run: none without -O and --after, so that the model is seen as it is; for hardware,
+ * those of the compiler, so that the page has its numbers. */
 static int read_passes(const cli_args *args, vtac_pass_options *passes, bool *wanted)
 {
     const char *after = cli_value(args, "--after");
-    *wanted = after != NULL || cli_flag(args, "-O") || cli_flag(args, "--time-passes");
+    *wanted = after != NULL || cli_flag(args, "-O") || cli_flag(args, "--time-passes") ||
+              (cli_flag(args, "--html") && cli_flag(args, "--config"));
     if (cli_read_passes(args, passes) != CLI_OK) {
         return CLI_USAGE;
     }
@@ -147,8 +153,8 @@ const cli_verb cli_verb_inspect = {
     .name = "inspect",
     .operands = "MODEL|GRAPH.ir",
     .summary = "print a model as typed text, with its shapes worked out",
-    .more = "Without -O and --after, the model is shown as it was read. On the terminal,\n"
-            "large constants are shown by their checksum.\n",
+    .more = "Without -O, --after and --config, the model is shown as it was read. On the\n"
+            "terminal, large constants are shown by their checksum.\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .min = 0,

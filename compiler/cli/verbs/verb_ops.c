@@ -2,6 +2,7 @@
  *
  * vtac ops: the operators, from the tables that the compiler works by.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,12 @@ typedef struct operator_entry {
     const char *name, *domain;
     uint32_t since;
     const char *types, *host, *accelerator, *limits, *open;
+    const char *inputs; /* their names, "x, weight, [bias]"; empty: the table does not name them */
 } operator_entry;
 
-enum { MAX_ENTRIES = 1024 };
+enum { MAX_ENTRIES = 1024, MAX_NAMES = 256 };
 static operator_entry entries[MAX_ENTRIES];
+static char names[VTAC_OP_COUNT][MAX_NAMES]; /* of inputs, by operator */
 
 static void add_entry(uint32_t *count, operator_entry e)
 {
@@ -44,6 +47,35 @@ static void add_entry(uint32_t *count, operator_entry e)
     if (*count < MAX_ENTRIES) {
         entries[(*count)++] = e;
     }
+}
+
+/* Appends a name in small letters, with what stands before and behind it. */
+static void append_name(char *text, size_t *size, const char *before, const char *name, const char *behind)
+{
+    *size += (size_t)snprintf(text + *size, MAX_NAMES - *size, "%s", before);
+    for (const char *c = name; *c != '\0' && *size + 2 < MAX_NAMES; c++) {
+        text[(*size)++] = (char)tolower((unsigned char)*c);
+    }
+    *size += (size_t)snprintf(text + *size, MAX_NAMES - *size, "%s", behind);
+}
+
+/* Writes the names of an operator's inputs, those that may be absent in brackets; "..." stands for more. */
+static const char *name_inputs(vtac_op id)
+{
+    const vtac_op_info *op = vtac_op_get(id);
+    const uint16_t named = op->in_max == VTAC_MANY ? op->input_count : op->in_max;
+    char *text = names[id];
+    size_t size = 0;
+    for (uint16_t i = 0; i < named; i++) {
+        const bool absent = i >= op->in_min && op->in_max != VTAC_MANY;
+        append_name(text, &size,
+                    i == 0   ? (absent ? "[" : "")
+                    : absent ? ", ["
+                             : ", ",
+                    op->inputs[i], absent ? "]" : "");
+    }
+    (void)snprintf(text + size, MAX_NAMES - size, "%s", op->in_max == VTAC_MANY ? ", ..." : "");
+    return text;
 }
 
 static int by_name(const void *a, const void *b)
@@ -64,18 +96,18 @@ static uint32_t collect_entries(void)
         if (!vtac_op_is_internal((vtac_op)i)) {
             add_entry(&count, (operator_entry){op->name, op->domain, op->since, vtac_op_types((vtac_op)i),
                                                "kernel", vtac_op_has_layer((vtac_op)i) ? "quantized" : "",
-                                               vtac_op_limits((vtac_op)i), NULL});
+                                               vtac_op_limits((vtac_op)i), NULL, name_inputs((vtac_op)i)});
         }
     }
     vtac_composition made;
     for (uint32_t i = 0; vtac_composition_get(i, &made); i++) {
         add_entry(&count, (operator_entry){made.name, made.domain, made.since, "of its parts", "composed",
-                                           "its parts", made.limits, NULL});
+                                           "its parts", made.limits, NULL, ""});
     }
     vtac_flow_only code;
     for (uint32_t i = 0; (code = vtac_flow_only_get(i)).name != NULL; i++) {
-        add_entry(&count,
-                  (operator_entry){code.name, "", code.since, "any", "at run time", "", code.limits, NULL});
+        add_entry(&count, (operator_entry){code.name, "", code.since, "any", "at run time", "", code.limits,
+                                           NULL, ""});
     }
     qsort(entries, count, sizeof entries[0], by_name);
     return count;
@@ -91,7 +123,7 @@ static void print_json(uint32_t count)
             entries[i].name, entries[i].domain, entries[i].since, entries[i].types, entries[i].host,
             entries[i].accelerator, entries[i].open[0] != '\0' ? "true" : "false");
         cli_json_string(entries[i].limits);
-        cli_print("}");
+        cli_print(", \"inputs\": \"%s\"}", entries[i].inputs);
     }
     cli_print("]\n");
 }
@@ -155,6 +187,26 @@ static void print_markdown(uint32_t count)
     }
 }
 
+/* Prints the names of inputs, one row for all operators that have the same. */
+static void print_inputs(uint32_t count)
+{
+    cli_print("\n| inputs | operators |\n|---|---|\n");
+    for (uint32_t i = 0; i < count; i++) {
+        bool listed = entries[i].inputs[0] == '\0';
+        for (uint32_t k = 0; k < i && !listed; k++) {
+            listed = strcmp(entries[k].inputs, entries[i].inputs) == 0;
+        }
+        for (uint32_t k = i; k < count && !listed; k++) {
+            if (k == i) {
+                cli_print("| %s | %s", entries[i].inputs, entries[i].name);
+            } else if (strcmp(entries[k].inputs, entries[i].inputs) == 0) {
+                cli_print(", %s", entries[k].name);
+            }
+        }
+        cli_put(listed ? "" : " |\n");
+    }
+}
+
 static int run_ops(const cli_args *args)
 {
     const uint32_t count = collect_entries();
@@ -162,6 +214,7 @@ static int run_ops(const cli_args *args)
         print_json(count);
     } else if (cli_flag(args, "--markdown")) {
         print_markdown(count);
+        print_inputs(count);
     } else {
         print_list(count);
     }

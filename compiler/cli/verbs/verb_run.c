@@ -11,10 +11,12 @@
 #include "layers.h"
 #include "outputs.h"
 #include "profile.h"
+#include "run_cores.h"
 #include "run_generate.h"
 #include "table.h"
 #include "temporary.h"
 #include "vta/clock.h"
+#include "vta/cores.h"
 #include "vta/fail.h"
 #include "vta/kernels.h"
 #include "watch.h"
@@ -25,8 +27,9 @@ static const cli_option options[] = {
     {"--top", "N", CLI_TEXT, "print the N largest values; --labels FILE has names"},
     {"--labels", "FILE", CLI_FILE, NULL},
     {"--repeat", "N", CLI_TEXT, "run N times and print the times"},
-    {"--device", "URI", CLI_DEVICE, "fsim (default), tsim, …; a GPU: opencl:0, cuda:0"},
+    {"--device", "URI", CLI_DEVICE, "fsim (default), tsim, …; opencl:0, cuda:0; --cores N"},
     CLI_WORK_OPTIONS_SHORT("tsim: simulate it in parts, by N workers at once"),
+    {"--cores", "N", CLI_TEXT, NULL},
     {"--timeout", "SECONDS", CLI_TEXT, "give up a launch after this long"},
     {"--threads", "N", CLI_TEXT, "threads (default: VTAC_THREADS, or all cores)"},
     CLI_GENERATE_OPTIONS,
@@ -41,7 +44,9 @@ typedef struct run_call {
     cli_inputs inputs;
     cli_outputs outputs;
     vta_model_options model;
-    uint64_t repeat;
+    uint64_t repeat; /* of each input */
+    bool repeats;    /* --repeat is given */
+    uint64_t cores;  /* --cores; 0: as the device has */
     bool json;
     cli_profile *profile;               /* to be filled, or NULL */
     char timeline[VTAC_TEMPORARY_PATH]; /* where the device writes it; "": nowhere */
@@ -54,6 +59,12 @@ typedef struct run_call {
     bool helps;         /* this process was a worker, and has nothing to tell */
 } run_call;
 
+typedef struct batch_told {
+    run_call *call;
+    const char *path;
+    uint32_t cases;
+} batch_told;
+
 /* ---- times */
 
 static int by_value(const void *a, const void *b)
@@ -63,11 +74,19 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Layers of a device that runs kernels are the steps, with the device's times. */
+/* A device that has the processor in it: what the host does takes cycles of the same clock. */
+static bool has_processor(const vta_model *model)
+{
+    return strncmp(vta_model_device_uri(model), "soc:", 4) == 0;
+}
+
+/* Layers of a device that runs kernels are the steps, with the device's times; those of one that has the
+ * processor in it are steps and layers. */
 static bool wants_steps(const run_call *call, const vta_model *model)
 {
     return cli_flag(call->args, "--steps") ||
-           (cli_flag(call->args, "--layers") && vta_kernels_is(vta_model_device_uri(model)));
+           (cli_flag(call->args, "--layers") &&
+            (vta_kernels_is(vta_model_device_uri(model)) || has_processor(model)));
 }
 
 /* Runs once, with a clock around each step if the steps' times are wanted. */
@@ -135,11 +154,25 @@ static void fill_step(const void *context, uint32_t row, cli_cell *cells)
     cells[3].text = step->op;
 }
 
+static void fill_cycles(const void *context, uint32_t row, cli_cell *cells)
+{
+    const vta_step_profile *step = (const vta_step_profile *)context + row;
+    cli_cell_print(&cells[0], "%llu cycles", (unsigned long long)step->cycles);
+    cells[1].text = step->on_accelerator != 0 ? "accelerator" : "host";
+    cells[2].text = step->name;
+    cells[3].text = step->op;
+}
+
 static void print_steps(const vta_model *model, bool json)
 {
     static const cli_column columns[] = {{"", CLI_FIGURE}, {"", CLI_FIGURE}, {"", CLI_NAME}, {"", CLI_NAME}};
+    static const cli_column counted[] = {{"", CLI_FIGURE}, {"", CLI_WORD}, {"", CLI_NAME}, {"", CLI_NAME}};
     uint32_t count;
     const vta_step_profile *steps = vta_model_steps(model, &count);
+    if (!json && has_processor(model)) {
+        cli_table(counted, sizeof counted / sizeof counted[0], count, fill_cycles, steps);
+        return;
+    }
     if (!json) {
         cli_table(columns, sizeof columns / sizeof columns[0], count, fill_step, steps);
         return;
@@ -150,7 +183,8 @@ static void print_steps(const vta_model *model, bool json)
         cli_json_string(steps[i].name);
         cli_print(", \"op\": ");
         cli_json_string(steps[i].op);
-        cli_print(", \"us\": %.1f, \"gflops\": %.2f}", 1e6 * steps[i].seconds, rate_of(&steps[i]));
+        cli_print(", \"us\": %.1f, \"gflops\": %.2f, \"cycles\": %llu}", 1e6 * steps[i].seconds,
+                  rate_of(&steps[i]), (unsigned long long)steps[i].cycles);
     }
     cli_print("]");
 }
@@ -261,11 +295,94 @@ out:
     return status;
 }
 
+/* ---- several cores */
+
+/* Prints and saves a picture of a batch; of one that was run again, the first. */
+static vta_status report_picture(void *context, vta_model *model, uint32_t picture, uint64_t cycles,
+                                 vta_diag *diag)
+{
+    const batch_told *told = context;
+    run_call *call = told->call;
+    const char *input = cli_case_name(&call->inputs, model, picture);
+    if (picture >= told->cases) {
+        return VTA_OK;
+    }
+    VTA_TRY(save_output(call, model, told->path, picture, told->cases, diag));
+    if (call->json) {
+        cli_print("%s{\"input\": ", picture > 0 ? ", " : "\"results\": [");
+        cli_json_string(input != NULL ? input : "");
+        cli_print(", ");
+    } else if (told->cases > 1) {
+        cli_print("\n%s%s%s: %llu cycles\n", told->path, input != NULL ? " on " : "",
+                  input != NULL ? input : "", (unsigned long long)cycles);
+    }
+    cli_print_outputs(&call->outputs, model);
+    cli_put(!call->json ? "" : picture + 1 == told->cases ? "}]" : "}");
+    return VTA_OK;
+}
+
+/* Pictures side by side. Where neither files nor --repeat say how many, there is one for each core. */
+static vta_status run_batch(run_call *call, vta_model *model, const char *path, uint32_t cases,
+                            vta_diag *diag)
+{
+    const uint32_t cores = vta_device_cores(vta_model_device(model));
+    const bool given = call->repeats || cases > 1;
+    batch_told told = {call, path, cases};
+    const cli_batch batch = {.path = path,
+                             .options = &call->model,
+                             .inputs = &call->inputs,
+                             .cases = cases,
+                             .pictures = given ? cases * (uint32_t)call->repeat : cores,
+                             .json = call->json,
+                             .told = report_picture,
+                             .context = &told};
+    if (call->json) {
+        cli_put(call->told > 0 ? ",\n " : "");
+        if (call->told == 0 && call->args->operand_count > 1) {
+            call->opened = true;
+            cli_print("{\"results\": [");
+        }
+        cli_print("{\"model\": ");
+        cli_json_string(path);
+        cli_print(", ");
+    } else if (call->args->operand_count > 1) {
+        cli_print("%s%s:\n", call->told > 0 ? "\n" : "", path);
+    }
+    const vta_status status = cli_batch_run(&batch, model, diag);
+    cli_print("%s", call->json && status == VTA_OK ? "}" : "");
+    cli_flush();
+    call->told++;
+    return status;
+}
+
+/* True for options that look at one run, of one core. */
+static bool looks_at_one(const cli_args *args)
+{
+    return cli_flag(args, "--layers") || cli_flag(args, "--steps") || cli_flag(args, "--profile");
+}
+
+static bool is_batch(const run_call *call, const vta_model *model, uint32_t cases)
+{
+    const vta_device *device = vta_model_device(model);
+    return device != NULL && vta_device_cores(device) > 1 && !call->cuts && !looks_at_one(call->args) &&
+           (cases > 1 || call->repeat > 1 || !call->repeats);
+}
+
+/* Says that a model which was compiled for the host leaves the device alone that was asked for. */
+static void note_idle_device(const run_call *call, const vta_model *model, const char *path)
+{
+    if (call->device != NULL && *vta_model_device_uri(model) == '\0') {
+        cli_say("vtac run: '%s' was compiled for the host alone; device '%s' is not used\n", path,
+                call->device);
+    }
+}
+
 static vta_status run_model(run_call *call, const char *path, vta_diag *diag)
 {
     vta_model *model = NULL;
     uint32_t cases = 1;
     VTA_TRY(vta_model_load(path, &call->model, &model, diag));
+    note_idle_device(call, model, path);
     vta_status status = cli_count_cases(&call->inputs, model, &cases, diag);
     if (status == VTA_OK && call->profile != NULL && cases > 1) {
         status = vta_fail(diag, VTA_INVALID, "--profile takes one run, not the %u of so many inputs", cases);
@@ -273,6 +390,11 @@ static vta_status run_model(run_call *call, const char *path, vta_diag *diag)
     if (status == VTA_OK && call->cuts && cases > 1) {
         status =
             vta_fail(diag, VTA_INVALID, "one run is cut into parts, not the %u of so many inputs", cases);
+    }
+    if (status == VTA_OK && is_batch(call, model, cases)) {
+        status = run_batch(call, model, path, cases, diag);
+        vta_model_destroy(model);
+        return status;
     }
     for (uint32_t i = 0; i < cases && status == VTA_OK; i++) {
         status = run_case(call, model, path, i, cases, diag);
@@ -425,6 +547,28 @@ static int read_work(run_call *call)
                : CLI_OK;
 }
 
+/* Asks the device for as many cores, by a parameter in its URI. */
+static int ask_for_cores(run_call *call, char *uri, size_t size)
+{
+    const char *device = call->model.device != NULL ? call->model.device : "fsim";
+    if (call->cores == 0) {
+        return CLI_OK;
+    }
+    if (strstr(device, "cores=") != NULL) {
+        return cli_usage(call->args, "'%s' and --cores both say how many", device);
+    }
+    if (call->cores > 1 && (looks_at_one(call->args) || call->cuts)) {
+        return cli_usage(call->args, "--layers, --steps, --profile and --jobs look at a run of one core");
+    }
+    const int whole = snprintf(uri, size, "%s%ccores=%u", device, strchr(device, '?') != NULL ? '&' : '?',
+                               (uint32_t)call->cores);
+    if (whole < 0 || (size_t)whole >= size) {
+        return cli_usage(call->args, "'%s' with --cores is too long", device);
+    }
+    call->model.device = uri;
+    return CLI_OK;
+}
+
 static int run_run(const cli_args *args)
 {
     const char *how = cli_value(args, "--preprocess");
@@ -435,9 +579,11 @@ static int run_run(const cli_args *args)
         return cli_usage(args, "expected MODEL.so");
     }
     run_call call = {.args = args, .json = cli_flag(args, "--json")};
-    uint64_t numbers[3] = {1, cli_flag(args, "--labels") ? 5 : 0, 0};
-    static const char *const names[] = {"--repeat", "--top", "--threads"};
-    for (int i = 0; i < 3; i++) {
+    enum { NUMBERS = 4 };
+    char uri[2 * VTAC_TEMPORARY_PATH];
+    uint64_t numbers[NUMBERS] = {1, cli_flag(args, "--labels") ? 5 : 0, 0, 0};
+    static const char *const names[NUMBERS] = {"--repeat", "--top", "--threads", "--cores"};
+    for (int i = 0; i < NUMBERS; i++) {
         const char *text = cli_value(args, names[i]);
         if (text != NULL &&
             (!cli_number(text, &numbers[i]) || numbers[i] > 1000000 || (i != 1 && numbers[i] == 0))) {
@@ -460,6 +606,8 @@ static int run_run(const cli_args *args)
         return CLI_USAGE;
     }
     call.repeat = numbers[0];
+    call.repeats = cli_value(args, "--repeat") != NULL;
+    call.cores = numbers[3];
     if (read_work(&call) != CLI_OK) {
         return CLI_USAGE;
     }
@@ -468,6 +616,9 @@ static int run_run(const cli_args *args)
     call.model.threads = (uint32_t)numbers[2];
     call.model.device = cli_value(args, "--device");
     call.model.progress = cli_progress();
+    if (ask_for_cores(&call, uri, sizeof uri) != CLI_OK) {
+        return CLI_USAGE;
+    }
     cli_die_tidily();
     return cli_flag(args, "--generate") ? cli_generate(args, &call.model) : run_models(&call);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "stages.h"
@@ -122,11 +123,31 @@ static vta_status make_submission(const cli_args *args, vtac_work_options *o, su
 
 static submission submitted; /* of the verb: there is one */
 
+/* Says that a worker waits for its leader, who may come later; refuses what no leader can have made. */
+static vta_status look_for_leader(const cli_args *args, const char *folder, vta_diag *diag)
+{
+    char key[4096];
+    struct stat info;
+    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        return vta_fail(diag, VTA_INVALID, "'--join %s': expected a folder, and it is none", folder);
+    }
+    if (snprintf(key, sizeof key, "%s/key", folder) >= (int)sizeof key) {
+        return vta_fail(diag, VTA_RANGE, "'--join': the path of the folder is too long");
+    }
+    if (access(key, F_OK) != 0) {
+        cli_stages_hide();
+        cli_say("vtac %s: no work is in '%s' yet; waiting up to %d s for the one who leads it\n",
+                args->verb->name, folder, VTAC_WORK_PATIENCE);
+    }
+    return VTA_OK;
+}
+
 vta_status cli_open_work(const cli_args *args, const cli_work *how, const char *key, vtac_work_fn *fn,
                          void *context, vtac_work **out, vta_diag *diag)
 {
     vtac_work_options options = how->options;
     options.key = key;
+    VTA_TRY(options.joins ? look_for_leader(args, options.folder, diag) : VTA_OK);
     if (cli_value(args, "--slurm") != NULL) {
         if (cli_here()->guest) {
             return vta_fail(diag, VTA_UNSUPPORTED, "'--slurm' is for the program vtac, not for its library");

@@ -29,6 +29,8 @@ typedef struct vtac_target {
     bool has_rounding; /* to whole numbers, as an instruction */
     bool has_division; /* of vectors, where there are vectors */
     bool has_neon;     /* ARM's vectors, of 32 bits and of 64 */
+    bool has_floats;   /* as instructions: without, each operation is a call */
+    bool is_scalar;    /* no vectors: bytes are moved one by one */
     bool is_bare;      /* no operating system: what comes of it is an object, for the program's own link */
     bool is_wasm;      /* what comes of it is a WebAssembly module, with the runtime and fsim in it */
 } vtac_target;
@@ -40,8 +42,15 @@ typedef struct vtac_target_row {
     const char *doc;
 } vtac_target_row;
 const vtac_target_row *vtac_targets(size_t *count);
+/* The processor beside the accelerator of a configuration, by its TARGET: the board's where that is a row's
+ * name, a PYNQ's for what is on no board. */
+const char *vtac_board_host(const char *board);
 /* The speed of a host by its name or by LLVM's words; 1 for what has no row, and for NULL. */
 double vtac_host_speed(const char *host);
+
+/* Cycles for a byte of an input that a host writes out for the accelerator, where it has no vectors and no
+ * system (its clock is taken for the accelerator's); 0 for all others, whose times are small beside it. */
+double vtac_host_fold_cost(const char *host);
 
 /* Finds a target by name, or by "TRIPLE,cpu=NAME,features=+A,-B" in LLVM's words. NULL:
  * the default, x86-64-v3. */

@@ -58,7 +58,8 @@ vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, cons
 /* True if the part supports the configuration, whatever its size. Else `why` names the missing feature:
  * "LOG_BUS_WIDTH 128 of 64 bits". */
 bool vtac_part_has(const vtac_part *part, const vta_config *config, char *why, size_t size);
-/* True if the area fits the part. Else `why` names the exceeded resource: "LUT 61,204 of 39,900". */
+/* True if the area fits the part. Else `why` names what is exceeded, the farthest above its limit first: "DSP
+ * 314 of 200, LUT 61204 of 39900". */
 bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, size_t size);
 /* The largest share of what may be taken. */
 double vtac_area_share(const vtac_part *part, const vtac_area *area);
@@ -150,7 +151,8 @@ typedef struct vtac_estimate {
     char why[192];
 } vtac_estimate;
 
-enum { VTAC_MAX_NETWORKS = 16, VTAC_COMPILED = 3 };
+/* Candidates are kept in memory, some kilobytes each. */
+enum { VTAC_MAX_NETWORKS = 16, VTAC_COMPILED = 3, VTAC_MAX_CANDIDATES = 200000 };
 typedef struct vtac_candidate {
     uint64_t index; /* in the space */
     vta_config config;
@@ -179,8 +181,9 @@ typedef struct vtac_outside {
 /* Summary of all legal configurations with one array. */
 typedef struct vtac_tile {
     uint32_t batch, block_in, block_out, pump;
-    uint64_t evaluated;
-    double fps;       /* of the fastest that runs all networks; 0: none does */
+    uint64_t fitting;   /* the part, so many; */
+    uint64_t evaluated; /* of them, since a search leaves some alone */
+    double fps;         /* of the fastest that runs all networks; 0: none does */
     char nearest[96]; /* of those that do not fit, what the one that is least too large takes: "LUT 61,204 of
                          39,900"; "": all fit */
     double min_share; /* and its share of the part */
@@ -216,6 +219,7 @@ typedef struct vtac_explore_options {
     double counts[VTAC_MAX_NETWORKS]; /* how much each counts in the means; all 0: alike */
     const vtac_goal *goal;            /* NULL: fps */
     double watts, price;              /* of the board, of the part; 0: not known */
+    double time;                      /* of boards, for a predicted one (promises.h); 0: 1 */
     uint64_t limit;                   /* configurations of the space that are looked at, evenly; 0: all */
     double search; /* the share of what programs tell apart that is timed, by successive halving; 0: all */
     const char *journal; /* a file of results: those that it has are taken, new ones are added; NULL: none */

@@ -20,6 +20,7 @@
 
 #include "vta/arena.h"
 #include "vta/status.h"
+#include "vtac/operands.h"
 
 enum { VTAC_MAX_RANK = 8 };
 
@@ -297,6 +298,8 @@ enum { VTAC_MANY = 0x7fff, VTAC_TRAIT_COMMUTES = 1 };
 typedef struct vtac_op_info {
     const char *name, *domain;
     uint16_t since, in_min, in_max, out_max;
+    const char *const *inputs; /* their names; where there may be MANY, those of the first input_count */
+    uint16_t input_count;
     vtac_infer_fn *infer;
     uint32_t traits;
 } vtac_op_info;

@@ -48,13 +48,15 @@ typedef struct vtac_partition {
     vtac_placement *places; /* by node id of the original graph */
     uint32_t place_count;   /* the highest node id + 1 */
     uint64_t constant_bytes, work_bytes;
+    const char *host;   /* the processor beside it */
+    double host_cycles; /* there, of what stays on the host, in cycles of the accelerator's clock */
     vta_arena arena;
 } vtac_partition;
 
 typedef struct vtac_partition_options {
     const vta_config *config;
     vtac_vta_options schedule;
-    double host_speed; /* of the processor beside the accelerator (vtac_host_speed); 0 is 1 */
+    const char *host;  /* the processor beside the accelerator; NULL: that of the configuration's board */
     bool always;       /* everything that can run on the accelerator does, at any cost */
     bool holds_states; /* caches stay in device memory from run to run, in the accelerator's order: the types
                         * of these inputs and outputs change */

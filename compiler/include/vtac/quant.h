@@ -345,8 +345,11 @@ void vtac_planes_norm(const vtac_planes *p, const int32_t *x, int32_t *y);
  *     RNN   h' = result(a), a table
  *
  * C counts 4064ths (32 * 127) and H 32512ths (256 * 127), in 32 bits: VTAC_RECURRENT_STEPS steps cannot
- * overflow. */
+ * overflow. Between launches C or H is kept whole, so that launches of some steps give what one launch of all
+ * steps gives: as bytes d of v = d0 + 256 * d1 + 65536 * d2, of two places for H and three for C. What a
+ * launch begins with is at most VTAC_RECURRENT_REACH for C, and 1 for H. */
 enum { VTAC_RECURRENT_STEPS = 2000, VTAC_SIGMOID_ONE = 16, VTAC_TANH_ONE = 32, VTAC_TANH_MAX = 127 };
+enum { VTAC_RECURRENT_REACH = 32, VTAC_LSTM_UNITS = 4064, VTAC_GRU_UNITS = 32512 };
 
 typedef enum vtac_recurrent_kind {
     VTAC_RECURRENT_LSTM, /* gates in the order i, o, l, g */
@@ -378,6 +381,8 @@ typedef struct vtac_recurrent_want {
 } vtac_recurrent_want;
 
 int32_t vtac_recurrent_gates(vtac_recurrent_kind kind);
+/* The bytes of C or H between launches; an RNN has none. A GRU's H gives h, too. */
+int32_t vtac_recurrent_digits(vtac_recurrent_kind kind);
 
 /* Room for what `out` refers to. */
 typedef struct vtac_recurrent_room {

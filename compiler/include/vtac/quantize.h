@@ -204,6 +204,17 @@ vta_status vtac_quant_detections(vtac_graph *floats, vtac_graph *bytes, const vt
                                  const vtac_samples *samples, const vtac_progress *progress,
                                  vtac_quantize_report *report, vta_diag *diag);
 
+/* Gets what is to be said, a sentence at a time; `report` may be NULL. */
+typedef struct vtac_note {
+    void (*report)(void *context, const char *text);
+    void *context;
+} vtac_note;
+
+/* Inputs and outputs of a quantized model become its integers where one scale of 8 bits converts them; what
+ * a program gives and gets is then reported with the scale. Probabilities at the end get 256 steps from 0
+ * to 1. VTA_UNSUPPORTED where there is none. */
+vta_status vtac_integer_ends(vtac_graph *graph, const vtac_note *note, vta_diag *diag);
+
 void vtac_quantize_report_free(vtac_quantize_report *report);
 
 typedef struct vtac_sample_range {

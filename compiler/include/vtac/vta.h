@@ -137,6 +137,10 @@ enum { VTAC_MAX_LANES = 128 }; /* the largest block, in channels, that a MOVE su
  * as an activation function does. CONV, MUL, AVG_POOL, RESCALE, CHOOSE, PLANES, and ADD without `table` may
  * have one.
  *
+ * States: the further inputs of a RECURRENT are what it begins with, h or the bytes of C or H or both, in
+ * this order; its second output is the bytes at the end (vtac/recurrence.h). They are images of one pixel,
+ * one for each byte and row of the batch.
+ *
  * Every layer: out = clamp(round(v · scale) + out.zero - zero_less, low, high), with v by kind as in
  * vtac/quant.h. MAX_POOL, RESIZE and CHOOSE keep q (zero point and scale are the same on both sides) and
  * clamp it. */
@@ -148,6 +152,7 @@ typedef struct vtac_vta_layer {
     uint32_t input_count;
     const uint32_t *inputs; /* tensors of the region */
     uint32_t output;
+    uint32_t second; /* RECURRENT: the tensor of the state at the end; 0: none (0 is an input's number) */
     vtac_vta_window window;     /* CONV and pools */
     int64_t groups;             /* CONV; depthwise: groups = input channels = output channels (or a multiple).
                                     SOFTMAX: rows of a pixel, each with as many whole blocks */
@@ -192,6 +197,10 @@ typedef struct vtac_vta_layer {
      * weights without a number; NULL: all tiles have numbers; and how many have some */
     const uint8_t *tiles;
     int64_t filled;
+    /* CONV by channels or AVG_POOL, between images with merged pixels: the channels of a pixel of the input,
+     * where pixels of that are merged; the pixels of the output that are one, where those of the input are
+     * not; else 0 */
+    int64_t lanes, narrow;
 } vtac_vta_layer;
 
 /* True if 4 bits hold every weight of a CONV less its zero point, for channels of the input and the output.
@@ -252,6 +261,7 @@ typedef struct vtac_vta_plan {
 typedef struct vtac_vta_options {
     int level;                 /* 0: the estimate chooses tilings; 3: the timing model does */
     bool no_fold;              /* for tests: the host folds no inputs */
+    double fold_cost;          /* cycles that the host takes for a byte of a folded input; 0: none count */
     bool no_join;              /* for tests: every layer alone, through DRAM */
     bool all_groups;           /* for tests: groups wherever they fit, even if slower */
     bool no_merge, all_merges; /* for tests: pixels are never merged; wherever they can be, if slower */

@@ -23,6 +23,9 @@ typedef enum vtac_work_engine {
     VTAC_WORK_FOLDER     /* whoever looks into a folder that all share: Slurm's jobs, or others */
 } vtac_work_engine;
 
+/* Seconds that a worker in a folder waits for its leader. */
+#define VTAC_WORK_PATIENCE 120
+
 /* Does a piece: appends the result. A failure is told to the leader. Runs in a worker. */
 typedef vta_status vtac_work_fn(void *context, const char *piece, vta_str *result, vta_diag *diag);
 
@@ -58,6 +61,8 @@ void vtac_work_close(vtac_work *work);
 
 /* Ends a run with VTA_INTERRUPTED; a signal's handler may call it. */
 void vtac_work_stop(void *work);
+/* For what takes long between two runs. */
+bool vtac_work_is_stopped(const vtac_work *work);
 
 uint32_t vtac_work_workers(const vtac_work *work);
 /* Workers that were lost so far. */

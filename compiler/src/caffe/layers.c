@@ -233,9 +233,9 @@ void vtac_caffe_make_scale(vtac_caffe *c)
     const vtac_id scale = beside(c, "scale_param", &axis);
     vtac_id y = vtac_make2(m, VTAC_OP_MUL, c->in[0], scale);
     if (vtac_caffe_flag(c, "scale_param", "bias_term", false)) {
-        const vtac_type *type = vtac_made_type(m, scale);
+        const vtac_type type = *vtac_made_type(m, scale);
         vtac_id bias = row_blob(c, c->in_count > 1 ? 0 : 1);
-        bias = vtac_make_reshape(m, bias, type->dim, type->rank);
+        bias = vtac_make_reshape(m, bias, type.dim, type.rank);
         y = vtac_make2(m, VTAC_OP_ADD, y, bias);
     }
     vtac_caffe_set(c, 0, y);

@@ -21,6 +21,18 @@ const vtac_target_row *vtac_targets(size_t *count)
     return rows;
 }
 
+const char *vtac_board_host(const char *board)
+{
+    static const char usual[] = "pynq";
+    const size_t count = sizeof rows / sizeof rows[0];
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(rows[i].name, board) == 0) {
+            return rows[i].name;
+        }
+    }
+    return usual;
+}
+
 double vtac_host_speed(const char *host)
 {
     static const char key[] = "cpu=";
@@ -40,6 +52,21 @@ double vtac_host_speed(const char *host)
         }
     }
     return 1.0;
+}
+
+double vtac_host_fold_cost(const char *host)
+{
+    static const char bare[] = "-none-";
+    const double loaded_and_stored =
+        9.0; /* by hw/soc's core: a loop of a byte, most of it out of its cache */
+    size_t count;
+    const vtac_target_row *row = vtac_targets(&count);
+    for (size_t i = 0; host != NULL && i < count; i++) {
+        if (row[i].triple != NULL && strcmp(row[i].name, host) == 0) {
+            host = row[i].triple;
+        }
+    }
+    return host != NULL && strstr(host, bare) != NULL ? loaded_and_stored : 0.0;
 }
 
 vta_status vtac_target_find(const char *name, vtac_target *out, vta_diag *diag)

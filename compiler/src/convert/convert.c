@@ -156,27 +156,31 @@ static vtac_id convert_plain(converter *c, vtac_op op, const vtac_id *inputs, ui
 
 static vtac_id convert_convolution(converter *c)
 {
-    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 0), real_bias(c, 8, 1, 4)};
-    return quantized_value(c, convert_plain(c, VTAC_OP_CONV, inputs, inputs[2] == 0 ? 2 : 3), 6);
+    const vtac_id inputs[] = {
+        real_of(c, VTAC_QLINEAR_CONV_X, 1), real_of(c, VTAC_QLINEAR_CONV_WEIGHT, 0),
+        real_bias(c, VTAC_QLINEAR_CONV_BIAS, VTAC_QLINEAR_CONV_X_SCALE, VTAC_QLINEAR_CONV_WEIGHT_SCALE)};
+    return quantized_value(c, convert_plain(c, VTAC_OP_CONV, inputs, inputs[VTAC_CONV_BIAS] == 0 ? 2 : 3),
+                           VTAC_QLINEAR_CONV_Y_SCALE);
 }
 
 static vtac_id convert_matrix(converter *c)
 {
-    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 1)};
-    return quantized_value(c, convert_plain(c, VTAC_OP_MATMUL, inputs, 2), 6);
+    const vtac_id inputs[] = {real_of(c, VTAC_QLINEAR_PAIR_A, 1), real_of(c, VTAC_QLINEAR_PAIR_B, 1)};
+    return quantized_value(c, convert_plain(c, VTAC_OP_MATMUL, inputs, 2), VTAC_QLINEAR_PAIR_Y_SCALE);
 }
 
 static vtac_id convert_dense(converter *c)
 {
     const int64_t axis = vtac_attr_int(c->node, "transB", 0) != 0 ? 0 : 1;
-    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, axis), real_bias(c, 6, 1, 4)};
-    const vtac_id y = convert_plain(c, VTAC_OP_GEMM, inputs, inputs[2] == 0 ? 2 : 3);
-    return input_value(c, 7) == 0 ? y : quantized_value(c, y, 7);
+    const vtac_id inputs[] = {real_of(c, VTAC_QGEMM_A, 1), real_of(c, VTAC_QGEMM_B, axis),
+                              real_bias(c, VTAC_QGEMM_C, VTAC_QGEMM_A_SCALE, VTAC_QGEMM_B_SCALE)};
+    const vtac_id y = convert_plain(c, VTAC_OP_GEMM, inputs, inputs[VTAC_GEMM_C] == 0 ? 2 : 3);
+    return input_value(c, VTAC_QGEMM_Y_SCALE) == 0 ? y : quantized_value(c, y, VTAC_QGEMM_Y_SCALE);
 }
 
 static vtac_id convert_pair(converter *c)
 {
-    const vtac_id inputs[] = {real_of(c, 0, 1), real_of(c, 3, 1)};
+    const vtac_id inputs[] = {real_of(c, VTAC_QLINEAR_PAIR_A, 1), real_of(c, VTAC_QLINEAR_PAIR_B, 1)};
     return quantized_value(
         c, convert_plain(c, c->node->op == VTAC_OP_QLINEAR_ADD ? VTAC_OP_ADD : VTAC_OP_MUL, inputs, 2), 6);
 }

@@ -324,13 +324,13 @@ static double number_of(const vtac_import_builder *m, vtac_id x, double otherwis
 static vtac_id make_negative(vtac_import_builder *m, vtac_id x)
 {
     const vtac_node *clip = maker_of(m, x, VTAC_OP_CLIP);
-    const vtac_node *negative = clip == NULL ? NULL : maker_of(m, clip->inputs[0], VTAC_OP_MUL);
-    if (clip == NULL || negative == NULL || clip->input_count != 2 || clip->inputs[1] == 0 ||
-        number_of(m, negative->inputs[1], 0.0) != -1.0) {
+    const vtac_node *negative = clip == NULL ? NULL : maker_of(m, clip->inputs[VTAC_CLIP_X], VTAC_OP_MUL);
+    if (clip == NULL || negative == NULL || clip->input_count != 2 || clip->inputs[VTAC_CLIP_MIN] == 0 ||
+        number_of(m, negative->inputs[VTAC_BINARY_B], 0.0) != -1.0) {
         return vtac_make_with(m, VTAC_OP_MUL, x, -1.0);
     }
-    const double limit = -number_of(m, clip->inputs[1], 0.0);
-    const vtac_id from = negative->inputs[0];
+    const double limit = -number_of(m, clip->inputs[VTAC_CLIP_MIN], 0.0);
+    const vtac_id from = negative->inputs[VTAC_BINARY_A];
     const vtac_node *relu = maker_of(m, from, VTAC_OP_RELU);
     return relu != NULL && limit > 0.0 ? vtac_make_clip(m, relu->inputs[0], 0.0, limit)
                                        : vtac_make_clip(m, from, -HUGE_VAL, limit);

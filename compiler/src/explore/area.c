@@ -337,10 +337,11 @@ vtac_area vtac_area_of(const vtac_area_model *model, const vtac_part *part, cons
     const bool ecp5 = part->family == VTAC_ECP5;
     const double row_lanes = config->rows != 0 ? exp2(s.batch) * exp2(s.out) : 0.0;
     const double lut = value_of(model->lut, &s, LUT) + row_lanes * rows_lane[0] / model->placed;
-    return (vtac_area){.lut = lut * (ecp5 ? model->lut4 : model->placed),
-                       .ff = value_of(model->ff, &s, FF) + row_lanes * rows_lane[1],
-                       .dsp = value_of(model->dsp, &s, DSP) * (ecp5 ? model->multiplier : 1),
-                       .bram = value_of(model->bram, &s, BRAM)};
+    const double cores = config->cores;
+    return (vtac_area){.lut = cores * lut * (ecp5 ? model->lut4 : model->placed),
+                       .ff = cores * (value_of(model->ff, &s, FF) + row_lanes * rows_lane[1]),
+                       .dsp = cores * value_of(model->dsp, &s, DSP) * (ecp5 ? model->multiplier : 1),
+                       .bram = cores * value_of(model->bram, &s, BRAM)};
 }
 
 /* ---- parts */
@@ -391,21 +392,30 @@ bool vtac_part_has(const vtac_part *part, const vta_config *config, char *why, s
 
 bool vtac_area_fits(const vtac_part *part, const vtac_area *area, char *why, size_t size)
 {
-    const struct {
+    struct {
         const char *name;
         double need, max;
     } rows[] = {{"LUT", area->lut, part->lut_max},
                 {"FF", area->ff, part->ff},
                 {"DSP", area->dsp, part->dsp_max},
                 {"BRAM36", area->bram, part->bram_max}};
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    size_t used = 0;
     why[0] = '\0';
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].need > rows[i].max) {
-            (void)snprintf(why, size, "%s %.0f of %.0f", rows[i].name, ceil(rows[i].need), rows[i].max);
-            return false;
+    for (size_t told = 0; told < ROWS; told++) { /* the one that is farthest above its limit first */
+        size_t worst = 0;
+        for (size_t i = 1; i < ROWS; i++) {
+            worst = rows[i].need * rows[worst].max > rows[worst].need * rows[i].max ? i : worst;
         }
+        if (rows[worst].need <= rows[worst].max) {
+            break;
+        }
+        const int length = snprintf(why + used, size - used, "%s%s %.0f of %.0f", told > 0 ? ", " : "",
+                                    rows[worst].name, ceil(rows[worst].need), rows[worst].max);
+        used += length > 0 && (size_t)length < size - used ? (size_t)length : 0;
+        rows[worst].need = 0.0;
     }
-    return true;
+    return why[0] == '\0';
 }
 
 double vtac_area_share(const vtac_part *part, const vtac_area *area)

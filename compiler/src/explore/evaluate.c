@@ -52,6 +52,7 @@ void vtac_candidate_evaluate(const vtac_explore_options *o, double energy_times,
 {
     double fps = 0.0, energy = 0.0, all = 0.0, min_count = HUGE_VAL;
     double of[VTAC_MAX_NETWORKS][VTAC_NETWORK_MEASURES];
+    const double times = o->time > 0 ? o->time : 1;
     c->runs = true;
     c->latency = c->round = 0;
     for (uint32_t n = 0; n < o->network_count; n++) {
@@ -60,18 +61,18 @@ void vtac_candidate_evaluate(const vtac_explore_options *o, double energy_times,
     }
     for (uint32_t n = 0; n < o->network_count; n++) {
         const vtac_estimate *e = &c->networks[n];
-        const double pictures = pictures_of(&o->networks[n]);
+        const double pictures = pictures_of(&o->networks[n]), beside = pictures * c->config.cores;
         if (e->cycles == 0) {
             c->runs = false;
             return;
         }
         const double share = all > 0 ? o->counts[n] / all : 1.0 / o->network_count;
-        const double seconds = (double)e->cycles / (1e6 * c->config.clock_mhz);
-        fps += log(pictures / seconds) * share;
+        const double seconds = times * (double)e->cycles / (1e6 * c->config.clock_mhz);
+        fps += log(beside / seconds) * share;
         energy += log(vtac_energy_of(&c->config, &e->sum) / pictures) * share;
         c->latency = fmax(c->latency, seconds);
         c->round += seconds * (all > 0 ? o->counts[n] / min_count : 1);
-        of[n][VTAC_NETWORK_FPS] = pictures / seconds;
+        of[n][VTAC_NETWORK_FPS] = beside / seconds;
         of[n][VTAC_NETWORK_MS] = 1e3 * seconds;
         of[n][VTAC_NETWORK_CYCLES] = (double)e->cycles;
     }

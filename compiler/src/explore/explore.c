@@ -142,6 +142,7 @@ typedef struct batch {
 
 typedef struct explore_search {
     const vtac_explore_options *options;
+    const vtac_work *work;
     vtac_exploration *out;
     vtac_part part;        /* within the budget */
     vta_vec found;         /* vtac_candidate */
@@ -227,6 +228,9 @@ static void sum_up_tiles(vtac_exploration *out)
 
 static vta_status look_at(explore_search *s, uint64_t index)
 {
+    if (vtac_work_is_stopped(s->work)) { /* a space may have billions of configurations */
+        return vta_fail(s->diag, VTA_INTERRUPTED, "interrupted");
+    }
     vtac_candidate c = {.index = index};
     vta_diag own = {0};
     char why[96];
@@ -255,6 +259,15 @@ static vta_status look_at(explore_search *s, uint64_t index)
         }
         count_outside(s->out, why);
         return VTA_OK;
+    }
+    if (tile != NULL) {
+        tile->fitting++;
+    }
+    if (s->found.count == VTAC_MAX_CANDIDATES) {
+        return vta_fail(s->diag, VTA_RANGE,
+                        "more than %d configurations fit the part; fix some keys, or look at some of them by "
+                        "'--limit N'",
+                        VTAC_MAX_CANDIDATES);
     }
     return vta_vec_push(&s->found, &c) != NULL ? VTA_OK
                                                : vta_fail(s->diag, VTA_NOMEM, "no memory for configurations");
@@ -303,7 +316,7 @@ static vta_status look_around(explore_search *s, const grid_walk *w)
     if (seen == NULL) {
         return vta_no_memory(s->diag);
     }
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && !vtac_work_is_stopped(s->work); i++) {
         uint64_t number;
         if (vtac_space_number(space, w->size + i, &number) && !is_on_walk(w, number) &&
             !is_among(seen, seen_count, number)) {
@@ -366,12 +379,17 @@ static void key_of(const vta_config *c, bool tables, char *key)
     const bool reached = c->depthwise_taps > 0 && c->log_block_in <= c->log_block_out + 1;
     const int64_t two = vta_window_steps_of(c, 2, 2, 1, 1, 1).kept; /* columns; also of tiles of four lanes */
     const int64_t taps = reached ? 2 * max.rows * (max.kept + 1) + two : 0;
-    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %s", c->log_batch,
+    const bool limited = c->mem_shared > 0 || c->dram[0] != '\0';
+    char cores[32] = ""; /* one leaves keys as they were before there were more */
+    if (limited && c->cores > 1) {
+        (void)snprintf(cores, sizeof cores, " cores %u", c->cores);
+    }
+    (void)snprintf(key, KEY, "%u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %s%s", c->log_batch,
                    c->log_block_in, c->log_block_out, c->log_uop_buff, c->log_inp_buff, c->log_wgt_buff,
                    c->log_acc_buff, c->log_bus_width, c->log_queue, c->mem_latency, c->mem_bandwidth,
-                   c->mem_shared, c->mem_shared > 0 || c->dram[0] != '\0' ? c->clock_mhz : 0,
-                   tables ? c->table : 1, c->log_block_in >= c->log_block_out ? c->loop_back : 0,
-                   (unsigned)taps, c->rows, c->wgt4, c->dram);
+                   c->mem_shared, limited ? c->clock_mhz : 0, tables ? c->table : 1,
+                   c->log_block_in >= c->log_block_out ? c->loop_back : 0, (unsigned)taps, c->rows, c->wgt4,
+                   c->dram, cores);
 }
 
 typedef struct keyed {
@@ -464,10 +482,14 @@ static void take_result(void *context, uint32_t number, const char *result, cons
     batch *b = s->batch;
     s->out->piece_seconds[b->first + number] = seconds;
     if (result == NULL || !take_lines(s, number, result)) {
-        s->status = s->status != VTA_OK ? s->status
-                    : result == NULL
-                        ? vta_fail(s->diag, VTA_INVALID, "a piece of the work failed: %s", why)
-                        : vta_fail(s->diag, VTA_PROTOCOL, "a worker's result is not that of its piece");
+        s->status =
+            s->status != VTA_OK ? s->status
+            : result == NULL    ? vta_fail(s->diag, VTA_INVALID, "a piece of the work failed: %s", why)
+            : s->journal != NULL
+                ? vta_fail(s->diag, VTA_PROTOCOL,
+                           "'%s' has a result that is not that of its piece; it is damaged: remove it",
+                           s->options->journal)
+                : vta_fail(s->diag, VTA_PROTOCOL, "a worker's result is not that of its piece");
         return;
     }
     b->done++;
@@ -718,8 +740,11 @@ vta_status vtac_explore(const vtac_explore_options *options, vtac_work *work, vt
                         vta_diag *diag)
 {
     *out = (vtac_exploration){0};
-    explore_search s = {
-        .options = options, .out = out, .found = {.item_size = sizeof(vtac_candidate)}, .diag = diag};
+    explore_search s = {.options = options,
+                        .work = work,
+                        .out = out,
+                        .found = {.item_size = sizeof(vtac_candidate)},
+                        .diag = diag};
     if (options->network_count == 0 || options->network_count > VTAC_MAX_NETWORKS) {
         return vta_fail(diag, VTA_RANGE, "%" PRIu32 " networks; expected 1 to %d", options->network_count,
                         VTAC_MAX_NETWORKS);

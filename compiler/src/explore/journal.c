@@ -37,6 +37,31 @@ static int by_piece(const void *a, const void *b)
     return strcmp(((const entry *)a)->piece, ((const entry *)b)->piece);
 }
 
+static int by_piece_and_place(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    const int order = by_piece(a, b);
+    return order != 0 ? order : x->result < y->result ? -1 : x->result > y->result;
+}
+
+/* Sorts the entries. Of those of one piece, which several processes have written, the first in the file
+ * stays.
+ */
+static void sort_entries(vta_vec *kept)
+{
+    entry *items = kept->items;
+    size_t count = 0;
+    if (kept->count > 0) {
+        qsort(items, kept->count, sizeof *items, by_piece_and_place);
+    }
+    for (size_t i = 0; i < kept->count; i++) {
+        if (count == 0 || by_piece(&items[count - 1], &items[i]) != 0) {
+            items[count++] = items[i];
+        }
+    }
+    kept->count = count;
+}
+
 /* Cuts the text behind its first line into entries; returns where the last whole one ends. */
 static size_t cut_entries(char *text, size_t begin, vta_vec *out)
 {
@@ -73,9 +98,7 @@ static vta_status read_entries(vtac_journal *j, const char *key, vta_diag *diag)
     }
     const size_t whole = cut_entries(j->text, strlen(key), &j->kept);
     VTA_TRY_OUT(vta_file_write(j->path, bytes, whole, diag));
-    if (j->kept.count > 0) {
-        qsort(j->kept.items, j->kept.count, sizeof(entry), by_piece);
-    }
+    sort_entries(&j->kept);
 out:
     free(bytes);
     return status;

@@ -28,7 +28,7 @@ static const key_row keys[] = {
     {"DRAM", offsetof(vta_config, dram), 0, UINT32_MAX,
      false}, /* as numbers: 0 is none, then the kinds in order */
 };
-enum { KEYS = sizeof keys / sizeof keys[0], MAX_FILE = 1 << 20, FEW_LUTS = 30000 };
+enum { KEYS = sizeof keys / sizeof keys[0], MAX_FILE = 1 << 20, FEW_LUTS = 30000, MANY_LUTS = 100000 };
 
 static bool is_dram(const key_row *row)
 {
@@ -222,6 +222,14 @@ static vta_status add_shipped(const vtac_part *part, vtac_space *out, vta_diag *
     return VTA_OK;
 }
 
+static vta_status set_fields(vtac_space *out, const char *const *fields, size_t count, vta_diag *diag)
+{
+    for (size_t i = 0; i < count; i++) {
+        VTA_TRY(set_field(out, fields[i], diag));
+    }
+    return VTA_OK;
+}
+
 vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *diag)
 {
     static const char *const usual[] = {
@@ -247,15 +255,12 @@ vta_status vtac_space_default(const vtac_part *part, vtac_space *out, vta_diag *
     if (part->bitstream[0] == '\0') { /* it is not for the board that it was made of */
         (void)snprintf(out->base.target, sizeof out->base.target, "%s", part->name);
     }
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        VTA_TRY(set_field(out, usual[i], diag));
-    }
+    VTA_TRY(set_fields(out, usual, sizeof usual / sizeof usual[0], diag));
     (void)snprintf(text, sizeof text, part->max_bus_bits > 64 ? "LOG_BUS_WIDTH=6,7" : "LOG_BUS_WIDTH=6");
     VTA_TRY(set_field(out, text, diag));
-    for (size_t i = 0; few && i < sizeof small / sizeof small[0]; i++) {
-        VTA_TRY(set_field(out, small[i], diag));
-    }
+    VTA_TRY(set_fields(out, small, few ? sizeof small / sizeof small[0] : 0, diag));
     VTA_TRY(ecp5 ? set_field(out, "ARRAY_PUMP=1", diag) : VTA_OK);
+    VTA_TRY(part->lut >= MANY_LUTS ? set_field(out, "CORES=1,2,4", diag) : VTA_OK);
     (void)snprintf(text, sizeof text, "CLOCK_MHZ=%" PRIu32, part->clock_mhz);
     VTA_TRY(set_field(out, text, diag));
     return add_shipped(part, out, diag);
@@ -350,7 +355,7 @@ static vta_config shipped_at(const vtac_space *space, uint32_t number)
         set_value(&c, row_of(space, a), space->axes[a].values[0]);
     }
     for (size_t k = 0; k < KEYS; k++) {
-        if (keys[k].built || strcmp(keys[k].key, "ARRAY_PUMP") == 0) {
+        if (keys[k].built || strcmp(keys[k].key, "ARRAY_PUMP") == 0 || strcmp(keys[k].key, "CORES") == 0) {
             set_value(&c, &keys[k], get_value(&space->shipped[number], &keys[k]));
         }
     }

@@ -203,7 +203,7 @@ static vta_status read_texts(hid_t attr, const char *what, vta_arena *arena, con
         texts[i] = vta_arena_string(arena, one == NULL ? "" : one, length);
         status = vta_allocated(texts[i] != NULL, diag);
     }
-    if (status == VTA_OK && loose && room > 0) {
+    if (raw != NULL && loose && room > 0) { /* after a read that failed, too: it may have made some */
         (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
     }
     free(raw);

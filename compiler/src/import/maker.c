@@ -355,6 +355,37 @@ vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double hig
     return vtac_make3(m, VTAC_OP_CLIP, x, bottom, top);
 }
 
+/* ---- rows, and boxes */
+
+vtac_id vtac_make_row_count(vtac_import_builder *m, vtac_id x, int64_t to, vtac_id rest)
+{
+    const vtac_type type = *vtac_made_type(m, x);
+    int64_t pads[2 * VTAC_MAX_RANK] = {0};
+    if (x == 0 || type.dim[0] == to) {
+        return x;
+    }
+    if (type.dim[0] > to) {
+        return vtac_make_slice(m, x, 0, 0, to);
+    }
+    pads[type.rank] = to - type.dim[0];
+    const vtac_attr mode = vtac_attr_of_string("mode", "constant");
+    const vtac_id in[] = {x, vtac_make_ints(m, pads, 2 * type.rank), rest};
+    return vtac_make(m, VTAC_OP_PAD, in, rest == 0 ? 2 : 3, &mode, 1);
+}
+
+vtac_id vtac_make_best_boxes(vtac_import_builder *m, const vtac_boxes *b, vtac_id *there)
+{
+    const vtac_id in[] = {vtac_make_reshape(m, b->corners, (int64_t[]){1, b->count, 4}, 3),
+                          vtac_make_reshape(m, b->scores, (int64_t[]){1, 1, b->count}, 3),
+                          vtac_make_number(m, VTAC_I64, (double)b->max), b->overlap, b->min_score};
+    const vtac_id all = vtac_make(m, VTAC_OP_NON_MAX_SUPPRESSION, in, 5, NULL, 0);
+    /* Each row names image, class and box; all three are -1 where there is none. */
+    const vtac_id found = vtac_make_reshape(m, vtac_make_slice(m, all, 1, 2, 3), &b->max, 1);
+    const vtac_id zero = vtac_make_number(m, VTAC_I64, 0.0);
+    *there = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, found, zero);
+    return vtac_make2(m, VTAC_OP_MAX, found, zero);
+}
+
 /* ---- numbers at places */
 
 bool vtac_are_places(const vtac_type *at, uint32_t rank, const vtac_type *values)

@@ -78,11 +78,22 @@ const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id);
 /* Contents of a value, if they are known. */
 const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id);
 
+typedef struct vtac_boxes {
+    int64_t count, max;         /* boxes that there are, and that are kept at most */
+    vtac_id corners, scores;    /* [count][4], [count] */
+    vtac_id overlap, min_score; /* numbers */
+} vtac_boxes;
+
 /* Places (one, a row of them, or a row of `rank` numbers for each value) and values (one or a row) fit. */
 bool vtac_are_places(const vtac_type *at, uint32_t rank, const vtac_type *values);
 /* A tensor of this shape that holds `values` at those places, elsewhere the number `rest`. */
 vtac_id vtac_make_placed(vtac_import_builder *m, vtac_id at, const int64_t *shape, uint32_t rank,
                          vtac_id values, vtac_id rest);
+/* x with `to` rows: cut, or with rows of the number `rest` (0: zeros) behind its own. */
+vtac_id vtac_make_row_count(vtac_import_builder *m, vtac_id x, int64_t to, vtac_id rest);
+/* The numbers of at most `max` of `boxes` boxes, the best first, that do not overlap, as 64-bit integers;
+ * `there` is false behind the last one, where the number is 0. */
+vtac_id vtac_make_best_boxes(vtac_import_builder *m, const vtac_boxes *b, vtac_id *there);
 /* The angle of the points (x, y), floats, from -pi to pi. */
 vtac_id vtac_make_angle(vtac_import_builder *m, vtac_id y, vtac_id x);
 

@@ -30,7 +30,7 @@ typedef struct keras_layer {
 } keras_layer;
 
 /* One model, nested or not. */
-typedef struct model {
+typedef struct keras_model {
     bool sequential; /* each layer has the result of the one before */
     keras_layer *layers;
     uint32_t count;
@@ -38,7 +38,7 @@ typedef struct model {
     const char *nested;         /* h5: the layer of the outermost model that it is in; NULL: it is that */
     const vtac_keras_value *in; /* what a nested model is called with */
     uint32_t in_count;
-} model;
+} keras_model;
 
 static const cJSON *member_of(const cJSON *object, const char *name)
 {
@@ -68,7 +68,7 @@ void vtac_keras_snake_case(const char *class, char *out, size_t size)
     out[used] = '\0';
 }
 
-static void name_group(model *m, uint32_t i)
+static void name_group(keras_model *m, uint32_t i)
 {
     char base[200];
     uint32_t before = 0;
@@ -83,7 +83,7 @@ static void name_group(model *m, uint32_t i)
     }
 }
 
-static vta_status list_layers(vtac_keras *k, const cJSON *config, model *m, vta_diag *diag)
+static vta_status list_layers(vtac_keras *k, const cJSON *config, keras_model *m, vta_diag *diag)
 {
     const cJSON *list = cJSON_IsArray(config) ? config : member_of(config, "layers");
     const int count = cJSON_GetArraySize(list);
@@ -132,7 +132,7 @@ static const cJSON *wrapped_layer(const char *class, const cJSON *config)
     return is_wrapper ? member_of(config, "layer") : NULL;
 }
 
-static vta_status check_layers(const model *m, vta_diag *diag)
+static vta_status check_layers(const keras_model *m, vta_diag *diag)
 {
     char list[600] = "";
     size_t used = 0;
@@ -177,8 +177,8 @@ static bool names_layer(const char *path, const char *name, size_t length)
 }
 
 /* Takes the weights of a list that are the layer's; `count`: the length of the list. */
-static vta_status weights_of_list(vtac_keras *k, const model *m, const keras_layer *l, const char *group,
-                                  const char *list, size_t *count, vta_diag *diag)
+static vta_status weights_of_list(vtac_keras *k, const keras_model *m, const keras_layer *l,
+                                  const char *group, const char *list, size_t *count, vta_diag *diag)
 {
     char path[2 * MAX_PATH];
     const char *const *names;
@@ -196,7 +196,7 @@ static vta_status weights_of_list(vtac_keras *k, const model *m, const keras_lay
 
 /* .h5: a layer's group tells the names of its weights; those of a nested model's layers have theirs in them.
  * Where they are many, there are several lists: weight_names0, weight_names1, … */
-static vta_status weights_by_name(vtac_keras *k, const model *m, const keras_layer *l, vta_diag *diag)
+static vta_status weights_by_name(vtac_keras *k, const keras_model *m, const keras_layer *l, vta_diag *diag)
 {
     char group[MAX_PATH];
     char list[32] = "weight_names";
@@ -227,7 +227,7 @@ static vta_status weights_in(vtac_keras *k, const char *group, const char *part,
 }
 
 /* .keras: the group of a layer, by its class and number, or by its name. */
-static bool group_of(vtac_keras *k, const model *m, const keras_layer *l, char *out, size_t size)
+static bool group_of(vtac_keras *k, const keras_model *m, const keras_layer *l, char *out, size_t size)
 {
     static const char *const folders[] = {"layers", "_layer_checkpoint_dependencies"};
     for (int i = 0; i < 4; i++) {
@@ -261,7 +261,8 @@ static vta_status weights_of_cells(vtac_keras *k, const char *group, const cJSON
     return VTA_OK;
 }
 
-static vta_status weights_of(vtac_keras *k, const model *m, const keras_layer *l, bool zipped, vta_diag *diag)
+static vta_status weights_of(vtac_keras *k, const keras_model *m, const keras_layer *l, bool zipped,
+                             vta_diag *diag)
 {
     static const char *const parts[] = {"vars/",
                                         "cell/vars/",
@@ -296,7 +297,7 @@ static vta_status weights_of(vtac_keras *k, const model *m, const keras_layer *l
 /* ---- calls */
 
 /* A tensor: a layer, which of its calls, which of its outputs. */
-static vta_status find_tensor(const model *m, const char *name, const cJSON *call, const cJSON *output,
+static vta_status find_tensor(const keras_model *m, const char *name, const cJSON *call, const cJSON *output,
                               vtac_keras_value *out, vta_diag *diag)
 {
     for (uint32_t i = 0; i < m->count; i++) {
@@ -345,11 +346,11 @@ static const cJSON *written_array(const cJSON *item)
     return array ? member_of(member_of(item, "config"), "value") : NULL;
 }
 
-static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
+static vta_status collect_named(vtac_keras *k, const keras_model *m, const cJSON *kwargs, uint32_t depth,
                                 vta_diag *diag);
 
 /* The tensors in the arguments of a call, in their order. */
-static vta_status collect_tensors(vtac_keras *k, const model *m, const cJSON *item, uint32_t depth,
+static vta_status collect_tensors(vtac_keras *k, const keras_model *m, const cJSON *item, uint32_t depth,
                                   vta_diag *diag)
 {
     const cJSON *history = member_of(member_of(item, "config"), "keras_history");
@@ -396,7 +397,7 @@ static vta_status collect_tensors(vtac_keras *k, const model *m, const cJSON *it
 }
 
 /* Tensors and numbers among the arguments with names that stand for operands. */
-static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwargs, uint32_t depth,
+static vta_status collect_named(vtac_keras *k, const keras_model *m, const cJSON *kwargs, uint32_t depth,
                                 vta_diag *diag)
 {
     static const char *const names[] = {"y", "b", "other", "x2", "value", "key", "initial_state"};
@@ -413,10 +414,10 @@ static vta_status collect_named(vtac_keras *k, const model *m, const cJSON *kwar
     return VTA_OK;
 }
 
-static vta_status import_model(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+static vta_status import_model(vtac_keras *k, const cJSON *config, keras_model *m, bool zipped,
                                vtac_keras_value *out, uint32_t *out_count, vta_diag *diag);
 
-static vta_status import_nested(vtac_keras *k, const model *m, keras_layer *l, bool zipped,
+static vta_status import_nested(vtac_keras *k, const keras_model *m, keras_layer *l, bool zipped,
                                 vtac_keras_value *out, vta_diag *diag)
 {
     char group[MAX_PATH];
@@ -428,11 +429,11 @@ static vta_status import_nested(vtac_keras *k, const model *m, keras_layer *l, b
     const char *class =
         each_step ? text_of(member_of(member_of(l->config, "layer"), "class_name")) : l->class;
     memcpy(in, k->in, sizeof in);
-    model inner = {.weights = m->weights,
-                   .nested = m->nested != NULL ? m->nested : l->name,
-                   .sequential = strcmp(class, "Sequential") == 0,
-                   .in = in,
-                   .in_count = k->in_count};
+    keras_model inner = {.weights = m->weights,
+                         .nested = m->nested != NULL ? m->nested : l->name,
+                         .sequential = strcmp(class, "Sequential") == 0,
+                         .in = in,
+                         .in_count = k->in_count};
     if (zipped) {
         inner.weights = group_of(k, m, l, group, sizeof group - 6) ? group : "/none";
         if (each_step && inner.weights == group) {
@@ -468,7 +469,7 @@ static vta_status add_call(vtac_keras *k, keras_layer *l, vta_diag *diag)
 }
 
 /* A layer at each step, or a model (kind is NULL): steps and batch become one axis, and come apart again. */
-static vtac_keras_value at_each_step(vtac_keras *k, const model *m, keras_layer *l,
+static vtac_keras_value at_each_step(vtac_keras *k, const keras_model *m, keras_layer *l,
                                      const vtac_keras_layer *kind, bool zipped, vta_diag *diag)
 {
     vtac_import_builder *b = &k->maker;
@@ -505,7 +506,7 @@ static vtac_keras_value at_each_step(vtac_keras *k, const model *m, keras_layer 
 }
 
 /* The layer on the inputs that are set. */
-static vta_status call_layer(vtac_keras *k, const model *m, keras_layer *l, bool zipped, vta_diag *diag)
+static vta_status call_layer(vtac_keras *k, const keras_model *m, keras_layer *l, bool zipped, vta_diag *diag)
 {
     if (l->calls == MAX_CALLS) {
         return vta_fail(diag, VTA_UNSUPPORTED, "more than %d calls of one layer", MAX_CALLS);
@@ -631,7 +632,7 @@ static const cJSON *innermost_first(const cJSON *config)
     return config;
 }
 
-static vta_status import_sequence(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+static vta_status import_sequence(vtac_keras *k, const cJSON *config, keras_model *m, bool zipped,
                                   vtac_keras_value *out, vta_diag *diag)
 {
     vtac_keras_value v = {0};
@@ -674,7 +675,7 @@ static uint32_t input_number(const cJSON *config, const char *name, uint32_t oth
     return otherwise;
 }
 
-static vta_status import_layer(vtac_keras *k, model *m, keras_layer *l, bool zipped, uint32_t *inputs,
+static vta_status import_layer(vtac_keras *k, keras_model *m, keras_layer *l, bool zipped, uint32_t *inputs,
                                const cJSON *model_config, vta_diag *diag)
 {
     if (l->is_input) {
@@ -700,7 +701,7 @@ static vta_status import_layer(vtac_keras *k, model *m, keras_layer *l, bool zip
     return VTA_OK;
 }
 
-static vta_status import_graph(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+static vta_status import_graph(vtac_keras *k, const cJSON *config, keras_model *m, bool zipped,
                                vtac_keras_value *out, uint32_t *out_count, vta_diag *diag)
 {
     uint32_t inputs = 0;
@@ -717,7 +718,7 @@ static vta_status import_graph(vtac_keras *k, const cJSON *config, model *m, boo
     return k->in_count > 0 ? VTA_OK : vta_fail(diag, VTA_INVALID, "a model without outputs");
 }
 
-static vta_status import_model(vtac_keras *k, const cJSON *config, model *m, bool zipped,
+static vta_status import_model(vtac_keras *k, const cJSON *config, keras_model *m, bool zipped,
                                vtac_keras_value *out, uint32_t *out_count, vta_diag *diag)
 {
     VTA_TRY(list_layers(k, config, m, diag));
@@ -759,7 +760,7 @@ static vta_status import_config(vtac_keras *k, const char *json, const char *wei
     vtac_keras_modernize(whole, 0);
     const char *class = text_of(member_of(whole, "class_name"));
     const bool sequential = strcmp(class, "Sequential") == 0;
-    model m = {.weights = weights, .sequential = sequential};
+    keras_model m = {.weights = weights, .sequential = sequential};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(whole != NULL ? VTA_OK : vta_fail(diag, VTA_SYNTAX, "its configuration is no JSON"));
     VTA_TRY_OUT(sequential || strcmp(class, "Functional") == 0 || strcmp(class, "Model") == 0

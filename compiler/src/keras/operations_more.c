@@ -137,9 +137,9 @@ static vtac_id make_fill(vtac_keras *k, double value)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = operand_at(k, 0);
-    const vtac_type *type = vtac_made_type(m, x);
-    const vtac_id one = vtac_make_number(m, type->dtype, value);
-    return vtac_make2(m, VTAC_OP_EXPAND, one, vtac_make_ints(m, type->dim, type->rank));
+    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_id one = vtac_make_number(m, type.dtype, value);
+    return vtac_make2(m, VTAC_OP_EXPAND, one, vtac_make_ints(m, type.dim, type.rank));
 }
 
 /* The whole part of a quotient, or what is left: with the sign of the divisor. */

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,8 +86,11 @@ static void first_line(int from, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-static vta_status explain_failure(const char *linker, const char *line, vta_diag *diag)
+static vta_status explain_failure(const char *linker, int result, const char *line, vta_diag *diag)
 {
+    if (WIFSIGNALED(result) && WTERMSIG(result) == SIGBUS) { /* a page of its output has no place there */
+        return vta_fail(diag, VTA_IO, "cannot write the compiled model: no space is left on its disk");
+    }
     static const char undefined[] = "undefined symbol: ";
     const char *symbol = strstr(line, undefined);
     if (symbol != NULL && strcmp(linker, "ld.lld") == 0) {
@@ -126,7 +130,8 @@ static vta_status run_linker(const char *const *arguments, vta_diag *diag)
     if (!started) {
         return vta_fail(diag, VTA_IO, "no linker: '%s' is not in the PATH; install lld", arguments[0]);
     }
-    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? VTA_OK : explain_failure(arguments[0], line, diag);
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0 ? VTA_OK
+                                                         : explain_failure(arguments[0], result, line, diag);
 }
 
 /* A library that has names alone, as the next argument; none where the model calls nothing of it. */
@@ -146,14 +151,24 @@ static vta_status link_model(const vtac_artifact_image *image, const link_files 
     VTA_TRY(vta_file_write_scratch(f->model, image->object, image->object_bytes, diag));
     VTA_TRY(write_names(image, image->libc, "libc.so.6", f->libc, &libc, diag));
     VTA_TRY(write_names(image, image->libm, "libm.so.6", f->libm, &libm, diag));
-    const char *arguments[MAX_ARGUMENTS] = {"ld.lld", "-shared", "--build-id=none", "-znoexecstack", "-zdefs",
-                                            "-o",     f->shared, f->model,          "--as-needed",   libc,
+    /* An output that is a map of memory ends the linker by SIGBUS where the disk is full. */
+    const char *arguments[MAX_ARGUMENTS] = {"ld.lld",
+                                            "-shared",
+                                            "--build-id=none",
+                                            "--no-mmap-output-file",
+                                            "-znoexecstack",
+                                            "-zdefs",
+                                            "-o",
+                                            f->shared,
+                                            f->model,
+                                            "--as-needed",
+                                            libc,
                                             libm};
     if (image->helpers != NULL) {
         VTA_TRY(vta_file_write_scratch(f->helpers, image->helpers, image->helpers_bytes, diag));
-        arguments[11] = "--start-lib"; /* only if they are called */
-        arguments[12] = f->helpers;
-        arguments[13] = "--end-lib";
+        arguments[12] = "--start-lib"; /* only if they are called */
+        arguments[13] = f->helpers;
+        arguments[14] = "--end-lib";
     }
     return run_linker(arguments, diag);
 }

@@ -125,7 +125,10 @@ static void shape_target(vtac_target *t)
     const bool is_aarch64 = vtac_target_is(t, "aarch64");
     t->is_bare = strstr(t->triple, "-none-") != NULL;
     t->is_wasm = vtac_target_is(t, "wasm32");
+    const bool is_riscv = vtac_target_is(t, "riscv32") || vtac_target_is(t, "riscv64");
+    t->has_floats = !is_riscv || requires_feature(t, "f");
     t->vector_bytes = vtac_target_is(t, "arm") && !requires_feature(t, "neon") ? 4 : 16; /* 4: one by one */
+    t->is_scalar = is_riscv || t->vector_bytes == 4;
     t->vector_count = is_aarch64 || vtac_target_is(t, "riscv64") ? 32 : 16;
     if (requires_feature(t, "avx512f") && requires_feature(t, "avx512vl")) {
         t->vector_bytes = 64;

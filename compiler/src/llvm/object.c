@@ -497,6 +497,28 @@ static void emit_artifact(object_writer *w)
     LLVMSetAlignment(global, 8);
 }
 
+/* The host's part of a run beside the accelerator, estimated, under a name of its own in the file. */
+static void emit_board(object_writer *w)
+{
+    static const double picoseconds = 1e6; /* in a microsecond */
+    const vtac_partition *p = w->program->partition;
+    const vtac_target *target = w->program->target;
+    if (p == NULL || target->is_wasm || target->is_bare) {
+        return;
+    }
+    LLVMValueRef fields[] = {u32_of(w, 0), u32_of(w, 0),
+                             u64_of(w, (uint64_t)(picoseconds * p->host_cycles / p->config.clock_mhz + 0.5)),
+                             text_of(w, p->host)};
+    const unsigned count = sizeof fields / sizeof fields[0];
+    LLVMTypeRef type = LLVMTypeOf(struct_of(w, fields, count));
+    fields[0] = u32_of(w, LLVMABISizeOfType(LLVMGetModuleDataLayout(w->em.module), type));
+    LLVMValueRef value = struct_of(w, fields, count);
+    LLVMValueRef global = LLVMAddGlobal(w->em.module, LLVMTypeOf(value), VTA_ARTIFACT_BOARD_SYMBOL);
+    LLVMSetInitializer(global, value);
+    LLVMSetGlobalConstant(global, 1);
+    LLVMSetAlignment(global, 8);
+}
+
 /* ---- passes and output */
 
 /* Level of LLVM's optimization. */
@@ -646,6 +668,7 @@ static vta_status write_all(object_writer *w, LLVMTargetMachineRef machine, bool
                             vtac_artifact_image *out)
 {
     emit_artifact(w);
+    emit_board(w);
     if (w->ended) {
         return VTA_INTERRUPTED;
     }

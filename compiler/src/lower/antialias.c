@@ -98,7 +98,8 @@ static vta_status resize_axis(vtac_lower *l, const filter *f, vtac_dtype type, v
     const vtac_expr *zero = vtac_e_index(k, 0);
     const vtac_expr *at[VTAC_MAX_RANK];
     const vtac_expr *source[VTAC_MAX_RANK];
-    vtac_buffer *x = input == 0 ? vtac_in(l, 0) : vtac_use(l, input, "x", type, vtac_type_elements(&from));
+    vtac_buffer *x =
+        input == 0 ? vtac_in(l, VTAC_RESIZE_X) : vtac_use(l, input, "x", type, vtac_type_elements(&from));
     vtac_buffer *places = vtac_use(l, f->places, "places", VTAC_I64, count);
     vtac_buffer *weights = vtac_use(l, f->weights, "weights", type, count);
     vtac_buffer *sum = vtac_local(l, "sum", type, 1);
@@ -129,7 +130,7 @@ static vta_status resize_axis(vtac_lower *l, const filter *f, vtac_dtype type, v
 
 vta_status vtac_lower_antialias(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_RESIZE_X);
     const vtac_dtype type = vtac_compute_type(x->dtype) == VTAC_F64 ? VTAC_F64 : VTAC_F32;
     vtac_resize_place sources[VTAC_MAX_RANK];
     uint32_t last = VTAC_MAX_RANK;

@@ -119,8 +119,8 @@ const vtac_expr *vtac_to_narrow(vtac_lower *l, const vtac_node *n, vtac_dtype dt
 const vtac_expr *vtac_point_cast(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const vtac_dtype to = l->graph->values[n->outputs[0]].type.dtype;
-    const vtac_dtype from = l->graph->values[n->inputs[0]].type.dtype;
-    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    const vtac_dtype from = l->graph->values[n->inputs[VTAC_CAST_LIKE_X]].type.dtype;
+    const vtac_expr *x = vtac_arg(l, n, VTAC_CAST_LIKE_X, at);
     if (from == to) {
         return x;
     }

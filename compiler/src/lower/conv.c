@@ -21,7 +21,7 @@
 
 enum { MAX_TAPS_UNROLLED = 9, MAX_SCRATCH_POSITIONS = 2048, MAX_VECTORS = 6 };
 
-typedef struct conv {
+typedef struct conv_lowering {
     vtac_window w;
     vtac_dtype type;          /* of the sums */
     uint32_t x, weight, bias; /* inputs */
@@ -41,17 +41,17 @@ typedef struct conv {
     vtac_expr_op dot;             /* that sums them */
     bool is_signed;               /* bytes of the input, in words of four */
     const int32_t *start;         /* what words of four leave to be added, for each output; NULL: nothing */
-} conv;
+} conv_lowering;
 
 /* Shift of the input's bytes on their way to words of four. */
-static int64_t shift_of(const vtac_lower *l, const conv *c)
+static int64_t shift_of(const vtac_lower *l, const conv_lowering *c)
 {
     const bool given = vtac_type_in(l, c->x)->dtype == VTAC_I8;
     return c->together < 4 || given == c->is_signed ? 0 : given ? 128 : -128;
 }
 
 /* Chooses how channels are grouped in words. */
-static vta_status choose_words(vtac_lower *l, conv *c)
+static vta_status choose_words(vtac_lower *l, conv_lowering *c)
 {
     const vtac_target *t = l->program->target;
     const vtac_tensor *zero = vtac_in_constant(l->graph, l->node, c->x_zero);
@@ -86,7 +86,7 @@ static vta_status choose_words(vtac_lower *l, conv *c)
     return VTA_OK;
 }
 
-static void fill_counts(vtac_lower *l, conv *c)
+static void fill_counts(vtac_lower *l, conv_lowering *c)
 {
     const vtac_type *x = vtac_type_in(l, c->x);
     const vtac_type *w = vtac_type_in(l, c->weight);
@@ -102,13 +102,13 @@ static void fill_counts(vtac_lower *l, conv *c)
     }
 }
 
-static int64_t reach_of(const conv *c, uint32_t a)
+static int64_t reach_of(const conv_lowering *c, uint32_t a)
 {
     return (c->w.kernel[a] - 1) * c->w.dilation[a];
 }
 
 /* Places that are a row behind each other, from the lengths in `grid` on. */
-static void fill_steps(conv *c)
+static void fill_steps(conv_lowering *c)
 {
     c->places = c->all_phases = 1;
     for (uint32_t a = c->w.axes; a-- > 0;) {
@@ -123,7 +123,7 @@ static void fill_steps(conv *c)
     }
 }
 
-static void fill_geometry(conv *c)
+static void fill_geometry(conv_lowering *c)
 {
     for (uint32_t a = 0; a < c->w.axes; a++) {
         const bool one = c->w.kernel[a] == 1 || c->w.dilation[a] % c->w.stride[a] == 0;
@@ -134,7 +134,7 @@ static void fill_geometry(conv *c)
 }
 
 /* Takes a tile; about how many instructions the whole layer then needs, for each word and tap. */
-static double take_tile(const vtac_lower *l, conv *c, int64_t vectors, int64_t block, int64_t rows)
+static double take_tile(const vtac_lower *l, conv_lowering *c, int64_t vectors, int64_t block, int64_t rows)
 {
     const int64_t positions = (rows - 1) * c->row + c->last;
     c->lanes = (int64_t)(l->program->target->vector_bytes / vtac_dtype_bytes(c->type));
@@ -149,7 +149,7 @@ static double take_tile(const vtac_lower *l, conv *c, int64_t vectors, int64_t b
 }
 
 /* Outputs beside so many vectors of positions, at most, in as many blocks of like sizes as there must be. */
-static int64_t max_outputs(const vtac_lower *l, const conv *c, int64_t vectors)
+static int64_t max_outputs(const vtac_lower *l, const conv_lowering *c, int64_t vectors)
 {
     const vtac_target *t = l->program->target;
     const int64_t registers = t->vector_count > 16 ? 26 : 12;
@@ -161,16 +161,16 @@ static int64_t max_outputs(const vtac_lower *l, const conv *c, int64_t vectors)
     return (c->out_per_group + blocks - 1) / blocks;
 }
 
-static bool has_scratch(const conv *c, int64_t rows)
+static bool has_scratch(const conv_lowering *c, int64_t rows)
 {
     return rows <= c->w.extent[0] && (rows == 1 || rows * c->row <= MAX_SCRATCH_POSITIONS);
 }
 
 /* The tile that needs the fewest instructions. */
-static double choose_tile(const vtac_lower *l, conv *c)
+static double choose_tile(const vtac_lower *l, conv_lowering *c)
 {
     double best = HUGE_VAL;
-    conv chosen = *c;
+    conv_lowering chosen = *c;
     for (int64_t vectors = 1; vectors <= MAX_VECTORS; vectors++) {
         const int64_t block = max_outputs(l, c, vectors);
         for (int64_t rows = 1; has_scratch(c, rows); rows++) {
@@ -186,7 +186,7 @@ static double choose_tile(const vtac_lower *l, conv *c)
 }
 
 /* Instructions that pack the input, for each plane of words. */
-static double cost_of_packing(const conv *c)
+static double cost_of_packing(const conv_lowering *c)
 {
     bool dense = !c->gathered; /* what lies side by side in the input does so when packed */
     for (uint32_t a = 0; a < c->w.axes; a++) {
@@ -196,7 +196,7 @@ static double cost_of_packing(const conv *c)
 }
 
 /* Instructions of the whole layer, roughly, with those that pack the input. */
-static double cost_of(const vtac_lower *l, conv *c)
+static double cost_of(const vtac_lower *l, conv_lowering *c)
 {
     fill_geometry(c);
     const double planes = (double)(c->batch * c->groups * c->words);
@@ -204,16 +204,16 @@ static double cost_of(const vtac_lower *l, conv *c)
     return planes * (products + cost_of_packing(c));
 }
 
-static bool may_gather(const vtac_lower *l, const conv *c)
+static bool may_gather(const vtac_lower *l, const conv_lowering *c)
 {
     return c->taps > 1 && l->program->level > 0;
 }
 
 /* Positions that are a row behind each other have those of the border between them; gathered ones have not.
  */
-static void choose_plan(const vtac_lower *l, conv *c)
+static void choose_plan(const vtac_lower *l, conv_lowering *c)
 {
-    conv gathered = *c;
+    conv_lowering gathered = *c;
     gathered.gathered = true;
     const double plain = cost_of(l, c);
     if (may_gather(l, c) && cost_of(l, &gathered) < 0.8 * plain) {
@@ -222,7 +222,7 @@ static void choose_plan(const vtac_lower *l, conv *c)
 }
 
 /* The tiles of one way, whose geometry is known. */
-static void add_tiles(const vtac_lower *l, vtac_schedule_space *s, conv c)
+static void add_tiles(const vtac_lower *l, vtac_schedule_space *s, conv_lowering c)
 {
     const double planes = (double)(c.batch * c.groups * c.words);
     for (int64_t vectors = 1; vectors <= MAX_VECTORS; vectors++) {
@@ -241,7 +241,7 @@ static void add_tiles(const vtac_lower *l, vtac_schedule_space *s, conv c)
     }
 }
 
-static vtac_schedule_space *new_space(const vtac_lower *l, const conv *c, int64_t phases)
+static vtac_schedule_space *new_space(const vtac_lower *l, const conv_lowering *c, int64_t phases)
 {
     static const char *const names[] = {"gathered", "vectors", "block", "rows", NULL};
     vtac_schedule_space *s = vtac_space_new(l, "conv", names);
@@ -263,14 +263,14 @@ static vtac_schedule_space *new_space(const vtac_lower *l, const conv *c, int64_
 }
 
 /* Asks for the way and the tile. */
-static void ask_for_tile(const vtac_lower *l, conv *c)
+static void ask_for_tile(const vtac_lower *l, conv_lowering *c)
 {
     int64_t chosen[] = {c->gathered, c->vectors, c->block, c->rows};
     vtac_schedule_space *s = new_space(l, c, 1);
     if (s == NULL) {
         return;
     }
-    conv other = *c;
+    conv_lowering other = *c;
     vtac_space_add(s, chosen, cost_of(l, &other));
     for (int i = 0; i < (may_gather(l, c) ? 2 : 1); i++) {
         other.gathered = i != 0;
@@ -286,14 +286,14 @@ static void ask_for_tile(const vtac_lower *l, conv *c)
 
 /* Asks for one tile for all phases of a transposed convolution, as far as each phase has so many rows. In the
  * standard schedule each phase has its own tile. The schedule has the first phase's name. */
-static void ask_for_tiles(const vtac_lower *l, conv *all, int64_t count)
+static void ask_for_tiles(const vtac_lower *l, conv_lowering *all, int64_t count)
 {
     int64_t chosen[] = {0, all->vectors, all->block, all->rows};
     vtac_schedule_space *s = new_space(l, all, count);
     if (s == NULL) {
         return;
     }
-    conv first = *all;
+    conv_lowering first = *all;
     vtac_space_add(s, chosen, take_tile(l, &first, chosen[1], chosen[2], chosen[3]));
     add_tiles(l, s, *all);
     if (!vtac_space_ask(l, s, chosen)) {
@@ -310,14 +310,15 @@ static void ask_for_tiles(const vtac_lower *l, conv *all, int64_t count)
 
 /* ---- packing */
 
-static int64_t room_of(const conv *c)
+static int64_t room_of(const conv_lowering *c)
 {
     const int64_t slack = c->tiles * c->lanes * c->vectors + c->row * (c->rows + 1);
     return c->batch * c->groups * c->words * c->all_phases * c->places + slack;
 }
 
 /* Opens loops over the phases and places of the spatial axes; gives the source index on each axis. */
-static uint32_t open_places(vtac_lower *l, const conv *c, const vtac_expr **source, const vtac_expr **to)
+static uint32_t open_places(vtac_lower *l, const conv_lowering *c, const vtac_expr **source,
+                            const vtac_expr **to)
 {
     uint32_t loops = 0;
     for (uint32_t a = 0; a < c->w.axes; a++) {
@@ -342,7 +343,7 @@ static uint32_t open_places(vtac_lower *l, const conv *c, const vtac_expr **sour
 
 /* Index of a place in a plane, clamped into the plane. Returns the condition that the place lies inside;
  * NULL: every place does. */
-static const vtac_expr *place_inside(vtac_lower *l, const conv *c, const vtac_expr *const *source,
+static const vtac_expr *place_inside(vtac_lower *l, const conv_lowering *c, const vtac_expr *const *source,
                                      const vtac_expr **index)
 {
     const vtac_type *type = vtac_type_in(l, c->x);
@@ -369,8 +370,8 @@ static const vtac_expr *place_inside(vtac_lower *l, const conv *c, const vtac_ex
 
 /* Channels of a plane of words at a place of it, as the dot product wants them; those that a group has not
  * meet weights of 0. */
-static const vtac_expr *word_of(vtac_lower *l, const conv *c, const vtac_expr *plane, const vtac_expr *index,
-                                const vtac_expr *inside)
+static const vtac_expr *word_of(vtac_lower *l, const conv_lowering *c, const vtac_expr *plane,
+                                const vtac_expr *index, const vtac_expr *inside)
 {
     vtac_kernel *k = l->k;
     const int64_t bits = 32 / c->together;
@@ -398,7 +399,7 @@ static const vtac_expr *word_of(vtac_lower *l, const conv *c, const vtac_expr *p
     return word;
 }
 
-static const vtac_expr *element_of(vtac_lower *l, const conv *c, const vtac_expr *plane,
+static const vtac_expr *element_of(vtac_lower *l, const conv_lowering *c, const vtac_expr *plane,
                                    const vtac_expr *index, const vtac_expr *inside)
 {
     const int64_t elements = vtac_type_elements(vtac_type_in(l, c->x)) / (c->batch * c->channels);
@@ -411,7 +412,7 @@ static const vtac_expr *element_of(vtac_lower *l, const conv *c, const vtac_expr
     return inside == NULL ? value : vtac_e3(l->k, VTAC_E_SELECT, inside, value, vtac_e_int(l->k, c->type, 0));
 }
 
-static vta_status pack_input(vtac_lower *l, const conv *c, vtac_storage_id packed)
+static vta_status pack_input(vtac_lower *l, const conv_lowering *c, vtac_storage_id packed)
 {
     VTA_TRY(vtac_begin(l, ".pack"));
     vtac_buffer *to = vtac_use(l, packed, "packed", c->type, c->room);
@@ -432,12 +433,12 @@ static vta_status pack_input(vtac_lower *l, const conv *c, vtac_storage_id packe
 /* Weights as [group][block of outputs][channel or word of them][tap][output], zeros where a block is not
  * full.
  */
-static int64_t weight_elements(const conv *c)
+static int64_t weight_elements(const conv_lowering *c)
 {
     return c->groups * c->blocks * c->words * c->taps * c->block;
 }
 
-static vtac_storage_id constant_words(vtac_lower *l, const conv *c)
+static vtac_storage_id constant_words(vtac_lower *l, const conv_lowering *c)
 {
     const vtac_conv_weights w = vtac_conv_weights_of(l->graph, l->node);
     uint32_t *packed = vta_arena_array(&l->program->arena, (size_t)weight_elements(c), sizeof *packed);
@@ -456,7 +457,7 @@ static vtac_storage_id constant_words(vtac_lower *l, const conv *c)
 }
 
 /* Position of weight i of output m among the given weights; -1: the weight is 0. */
-static int64_t given_at(const conv *c, int64_t m, int64_t i)
+static int64_t given_at(const conv_lowering *c, int64_t m, int64_t i)
 {
     if (c->phase == NULL) {
         return m * c->per_group * c->taps + i;
@@ -478,7 +479,7 @@ static int64_t given_at(const conv *c, int64_t m, int64_t i)
     return at;
 }
 
-static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac_tensor *w,
+static vtac_storage_id constant_weights(vtac_lower *l, const conv_lowering *c, const vtac_tensor *w,
                                         const vtac_tensor *zero)
 {
     const size_t bytes = vtac_dtype_bytes(c->type);
@@ -510,7 +511,7 @@ static vtac_storage_id constant_weights(vtac_lower *l, const conv *c, const vtac
     return vtac_constant(l, packed, (uint64_t)weight_elements(c) * bytes);
 }
 
-static vta_status pack_weights(vtac_lower *l, const conv *c, vtac_storage_id *out)
+static vta_status pack_weights(vtac_lower *l, const conv_lowering *c, vtac_storage_id *out)
 {
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, c->weight);
     const vtac_tensor *zero = c->w_zero == 0 ? NULL : vtac_in_constant(l->graph, l->node, c->w_zero);
@@ -552,7 +553,7 @@ static vta_status pack_weights(vtac_lower *l, const conv *c, vtac_storage_id *ou
 /* ---- the sums */
 
 /* Offset of a tap's places from the first place of its channel. */
-static int64_t tap_offset(const conv *c, int64_t tap)
+static int64_t tap_offset(const conv_lowering *c, int64_t tap)
 {
     int64_t offset = 0;
     int64_t phase = 0;
@@ -578,8 +579,8 @@ typedef struct conv_tile {
     const vtac_expr *position;
 } conv_tile;
 
-static void accumulate_tap(vtac_lower *l, const conv *c, const conv_tile *t, const vtac_expr *channel,
-                           const vtac_expr *tap, const vtac_expr *offset)
+static void accumulate_tap(vtac_lower *l, const conv_lowering *c, const conv_tile *t,
+                           const vtac_expr *channel, const vtac_expr *tap, const vtac_expr *offset)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *w = vtac_i_add(k, vtac_i_mulc(k, channel, c->taps), tap);
@@ -607,7 +608,8 @@ static void accumulate_tap(vtac_lower *l, const conv *c, const conv_tile *t, con
 }
 
 /* for each sum of the tile: sums = 0, or scratch = sums */
-static void each_sum(vtac_lower *l, const conv *c, const conv_tile *t, bool clear, const vtac_expr *column)
+static void each_sum(vtac_lower *l, const conv_lowering *c, const conv_tile *t, bool clear,
+                     const vtac_expr *column)
 {
     vtac_kernel *k = l->k;
     const vtac_expr *o = vtac_for(k, VTAC_LOOP_UNROLL, c->block, "o");
@@ -625,7 +627,7 @@ static void each_sum(vtac_lower *l, const conv *c, const conv_tile *t, bool clea
     vtac_close(l, 3);
 }
 
-static void sum_tile(vtac_lower *l, const conv *c, const conv_tile *t, const vtac_expr *column)
+static void sum_tile(vtac_lower *l, const conv_lowering *c, const conv_tile *t, const vtac_expr *column)
 {
     vtac_kernel *k = l->k;
     each_sum(l, c, t, true, column);
@@ -666,7 +668,8 @@ static const vtac_expr *apply_activation(vtac_lower *l, const vtac_expr *x)
     return x;
 }
 
-static const vtac_expr *finish_sum(vtac_lower *l, const conv *c, const vtac_expr *sum, const vtac_expr *m)
+static const vtac_expr *finish_sum(vtac_lower *l, const conv_lowering *c, const vtac_expr *sum,
+                                   const vtac_expr *m)
 {
     if (c->start != NULL) {
         const vtac_storage_id id = vtac_constant(l, c->start, (uint64_t)c->outputs * sizeof *c->start);
@@ -683,24 +686,30 @@ static const vtac_expr *finish_sum(vtac_lower *l, const conv *c, const vtac_expr
     /* x_scale 1, w_scale 4, y_scale 6, y_zero 7 */
     const vtac_rounding rounding = vtac_rounding_of(l->node);
     if (rounding != VTAC_ROUND_EVEN) {
-        const bool narrow = vtac_type_in(l, 0)->dtype == VTAC_U8;
-        const vtac_expr *factor = vtac_let(l->k, "factor", vtac_tfl_output_scale(l, 1, 4, 6, narrow, m));
+        const bool narrow = vtac_type_in(l, VTAC_QLINEAR_CONV_X)->dtype == VTAC_U8;
+        const vtac_expr *factor =
+            vtac_let(l->k, "factor",
+                     vtac_tfl_output_scale(l, VTAC_QLINEAR_CONV_X_SCALE, VTAC_QLINEAR_CONV_WEIGHT_SCALE,
+                                           VTAC_QLINEAR_CONV_Y_SCALE, narrow, m));
         return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, factor, rounding), load_parameter(l, 7, m),
                                vtac_type_out(l, 0)->dtype);
     }
-    const vtac_expr *scale = vtac_let(l->k, "scale", vtac_output_scale(l, 1, 4, 6, 1.0, m));
+    const vtac_expr *scale =
+        vtac_let(l->k, "scale",
+                 vtac_output_scale(l, VTAC_QLINEAR_CONV_X_SCALE, VTAC_QLINEAR_CONV_WEIGHT_SCALE,
+                                   VTAC_QLINEAR_CONV_Y_SCALE, 1.0, m));
     return vtac_rescale(l, sum, scale, false, load_parameter(l, 7, m), vtac_type_out(l, 0)->dtype);
 }
 
 /* Output position of place `at` of the window's extent. */
-static const vtac_expr *output_place(vtac_lower *l, const conv *c, uint32_t a, const vtac_expr *at)
+static const vtac_expr *output_place(vtac_lower *l, const conv_lowering *c, uint32_t a, const vtac_expr *at)
 {
     return c->phase == NULL
                ? at
                : vtac_i_addc(l->k, vtac_i_mulc(l->k, at, c->phase->out_stride[a]), c->phase->out_first[a]);
 }
 
-static void store_rows(vtac_lower *l, const conv *c, const conv_tile *t, const vtac_expr *batch,
+static void store_rows(vtac_lower *l, const conv_lowering *c, const conv_tile *t, const vtac_expr *batch,
                        const vtac_expr *group, const vtac_expr *block, const vtac_expr *chunk)
 {
     vtac_kernel *k = l->k;
@@ -725,7 +734,7 @@ static void store_rows(vtac_lower *l, const conv *c, const conv_tile *t, const v
     vtac_close(l, c->w.axes - 1 + 4);
 }
 
-static vta_status multiply_packed(vtac_lower *l, const conv *c, vtac_storage_id packed,
+static vta_status multiply_packed(vtac_lower *l, const conv_lowering *c, vtac_storage_id packed,
                                   vtac_storage_id weights)
 {
     VTA_TRY(vtac_begin(l, ""));
@@ -771,7 +780,7 @@ static vta_status multiply_packed(vtac_lower *l, const conv *c, vtac_storage_id 
 }
 
 /* Packs one input for all phases, with the border of the phase that reaches farthest. */
-static void share_border(const vtac_conv_shape *phases, conv *all, int64_t count)
+static void share_border(const vtac_conv_shape *phases, conv_lowering *all, int64_t count)
 {
     int64_t before[VTAC_MAX_RANK] = {0};
     int64_t grid[VTAC_MAX_RANK] = {0};
@@ -798,15 +807,17 @@ static void share_border(const vtac_conv_shape *phases, conv *all, int64_t count
 
 vta_status vtac_lower_conv_phases(vtac_lower *l, const vtac_conv_shape *phases, int64_t count)
 {
-    conv *all = vta_arena_array(&l->program->arena, (size_t)count, sizeof *all);
+    conv_lowering *all = vta_arena_array(&l->program->arena, (size_t)count, sizeof *all);
     int64_t room = 0;
     if (all == NULL) {
         return vta_no_memory(l->diag);
     }
     for (int64_t i = 0; i < count; i++) {
-        all[i] = (conv){.weight = 1, .bias = vtac_has_in(l, 2) ? 2 : 0, .w = phases[i].window};
+        all[i] = (conv_lowering){.weight = VTAC_CONV_WEIGHT,
+                                 .bias = vtac_has_in(l, VTAC_CONV_BIAS) ? VTAC_CONV_BIAS : 0,
+                                 .w = phases[i].window};
         all[i].phase = &phases[i];
-        all[i].type = vtac_compute_type(vtac_type_in(l, 0)->dtype);
+        all[i].type = vtac_compute_type(vtac_type_in(l, VTAC_CONV_X)->dtype);
         fill_counts(l, &all[i]);
         VTA_TRY(choose_words(l, &all[i]));
     }
@@ -831,15 +842,23 @@ vta_status vtac_lower_conv_phases(vtac_lower *l, const vtac_conv_shape *phases, 
 
 vta_status vtac_lower_conv(vtac_lower *l)
 {
-    conv c = {.weight = 1, .bias = 2};
+    conv_lowering c = {.weight = VTAC_CONV_WEIGHT, .bias = VTAC_CONV_BIAS};
     if (l->node->op == VTAC_OP_QLINEAR_CONV) {
-        c = (conv){.weight = 3, .bias = 8, .x_zero = 2, .w_zero = 5, .quantized = true};
+        c = (conv_lowering){.weight = VTAC_QLINEAR_CONV_WEIGHT,
+                            .bias = VTAC_QLINEAR_CONV_BIAS,
+                            .x_zero = VTAC_QLINEAR_CONV_X_ZERO,
+                            .w_zero = VTAC_QLINEAR_CONV_WEIGHT_ZERO,
+                            .quantized = true};
     } else if (l->node->op == VTAC_OP_CONV_INTEGER) {
-        c = (conv){.weight = 1, .x_zero = vtac_has_in(l, 2) ? 2 : 0, .w_zero = vtac_has_in(l, 3) ? 3 : 0};
+        c = (conv_lowering){
+            .weight = VTAC_CONV_INTEGER_WEIGHT,
+            .x_zero = vtac_has_in(l, VTAC_CONV_INTEGER_X_ZERO) ? VTAC_CONV_INTEGER_X_ZERO : 0,
+            .w_zero = vtac_has_in(l, VTAC_CONV_INTEGER_WEIGHT_ZERO) ? VTAC_CONV_INTEGER_WEIGHT_ZERO : 0};
     }
-    const bool whole = vtac_dtype_kind(vtac_type_in(l, 0)->dtype) != 'f';
-    c.type = whole ? VTAC_I32 : vtac_compute_type(vtac_type_in(l, 0)->dtype);
-    VTA_TRY(vtac_window_of(l->node, vtac_type_in(l, 0), vtac_type_in(l, c.weight), false, &c.w, l->diag));
+    const vtac_type *x = vtac_type_in(l, VTAC_CONV_X);
+    const bool whole = vtac_dtype_kind(x->dtype) != 'f';
+    c.type = whole ? VTAC_I32 : vtac_compute_type(x->dtype);
+    VTA_TRY(vtac_window_of(l->node, x, vtac_type_in(l, c.weight), false, &c.w, l->diag));
     fill_counts(l, &c);
     VTA_TRY(choose_words(l, &c));
     choose_plan(l, &c);

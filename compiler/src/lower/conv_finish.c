@@ -15,9 +15,6 @@
 
 enum { MAX_BEYOND = 256 }; /* outputs that tiles may reach beyond the last */
 
-/* Inputs of QLinearConv. */
-enum { X_SCALE = 1, X_ZERO, WEIGHT, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, Q_BIAS };
-
 static double number_of(const vtac_tensor *t, int64_t i)
 {
     return vtac_tensor_float(t, vtac_type_elements(&t->type) == 1 ? 0 : i);
@@ -46,8 +43,8 @@ static bool takes_in_zeros(const vtac_conv_weights *w)
 
 vtac_conv_weights vtac_conv_weights_of(const vtac_graph *graph, const vtac_node *node)
 {
-    vtac_conv_weights w = {.w = vtac_in_constant(graph, node, WEIGHT),
-                           .zero = vtac_in_constant(graph, node, W_ZERO)};
+    vtac_conv_weights w = {.w = vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_WEIGHT),
+                           .zero = vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_WEIGHT_ZERO)};
     w.inner = vtac_type_elements(&w.w->type) / w.w->type.dim[0];
     bool shifted = true; /* all zero points are what a byte gains by the shift to signed ones */
     for (int64_t i = 0; i < vtac_type_elements(&w.zero->type); i++) {
@@ -89,31 +86,35 @@ int64_t vtac_conv_wide_step(const vtac_program *p, const vtac_conv_shape *s)
 /* Everything but the input known. */
 static bool quantized_shape(const vtac_graph *graph, const vtac_node *node, vtac_conv_shape *out)
 {
-    const vtac_tensor *zero = vtac_in_constant(graph, node, W_ZERO);
+    const vtac_tensor *zero = vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_WEIGHT_ZERO);
     out->quantized = true;
-    out->weight = WEIGHT;
-    out->bias = node->input_count > Q_BIAS && node->inputs[Q_BIAS] != 0 ? Q_BIAS : 0;
-    if (!is_scalar(vtac_in_constant(graph, node, X_SCALE)) ||
-        !is_scalar(vtac_in_constant(graph, node, X_ZERO)) ||
-        !is_scalar(vtac_in_constant(graph, node, Y_SCALE)) ||
-        !is_scalar(vtac_in_constant(graph, node, Y_ZERO)) || vtac_in_constant(graph, node, W_SCALE) == NULL ||
-        zero == NULL || (out->bias != 0 && vtac_in_constant(graph, node, out->bias) == NULL) ||
-        vtac_in_constant(graph, node, WEIGHT) == NULL ||
-        vtac_dtype_bytes(vtac_in_type(graph, node, WEIGHT)->dtype) != 1 ||
-        vtac_dtype_bytes(vtac_in_type(graph, node, 0)->dtype) != 1) {
+    out->weight = VTAC_QLINEAR_CONV_WEIGHT;
+    out->bias = node->input_count > VTAC_QLINEAR_CONV_BIAS && node->inputs[VTAC_QLINEAR_CONV_BIAS] != 0
+                    ? VTAC_QLINEAR_CONV_BIAS
+                    : 0;
+    if (!is_scalar(vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_X_SCALE)) ||
+        !is_scalar(vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_X_ZERO)) ||
+        !is_scalar(vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_Y_SCALE)) ||
+        !is_scalar(vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_Y_ZERO)) ||
+        vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_WEIGHT_SCALE) == NULL || zero == NULL ||
+        (out->bias != 0 && vtac_in_constant(graph, node, out->bias) == NULL) ||
+        vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_WEIGHT) == NULL ||
+        vtac_dtype_bytes(vtac_in_type(graph, node, VTAC_QLINEAR_CONV_WEIGHT)->dtype) != 1 ||
+        vtac_dtype_bytes(vtac_in_type(graph, node, VTAC_QLINEAR_CONV_X)->dtype) != 1) {
         return false;
     }
-    out->x_zero = number_of(vtac_in_constant(graph, node, X_ZERO), 0);
+    out->x_zero = number_of(vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_X_ZERO), 0);
     return true;
 }
 
 static bool float_shape(const vtac_graph *graph, const vtac_node *node, vtac_conv_shape *out)
 {
     const char *activation = vtac_attr_string(node, "activation", "");
-    out->weight = 1;
-    out->bias = node->input_count > 2 && node->inputs[2] != 0 ? 2 : 0;
-    return vtac_in_type(graph, node, 0)->dtype == VTAC_F32 &&
-           (node->input_count < 4 || node->inputs[3] == 0) &&
+    const bool biased = vtac_in_type(graph, node, VTAC_CONV_BIAS) != NULL;
+    out->weight = VTAC_CONV_WEIGHT;
+    out->bias = biased ? VTAC_CONV_BIAS : 0;
+    return vtac_in_type(graph, node, VTAC_CONV_X)->dtype == VTAC_F32 &&
+           vtac_in_type(graph, node, VTAC_FUSED_CONV_ADDEND) == NULL &&
            (activation[0] == '\0' || strcmp(activation, "Relu") == 0);
 }
 
@@ -138,7 +139,7 @@ static void split_depth(vtac_window *w, vtac_conv_depth *depth)
 
 bool vtac_conv_shape_of(const vtac_program *p, const vtac_node *node, vtac_conv_shape *out)
 {
-    const vtac_type *x = vtac_in_type(p->graph, node, 0);
+    const vtac_type *x = vtac_in_type(p->graph, node, VTAC_CONV_X);
     *out = (vtac_conv_shape){.weight = 0};
     if ((x->rank != 4 && (x->rank != 5 || node->op == VTAC_OP_QLINEAR_CONV)) ||
         !(node->op == VTAC_OP_QLINEAR_CONV ? quantized_shape(p->graph, node, out)
@@ -186,8 +187,8 @@ static void sum_channel(const vtac_conv_weights *w, int64_t output, double *sum,
 static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
 {
     const vtac_conv_shape *s = f->shape;
-    const vtac_tensor *in[Q_BIAS + 1];
-    for (uint32_t i = X_SCALE; i <= Q_BIAS; i++) {
+    const vtac_tensor *in[VTAC_QLINEAR_CONV_INPUTS];
+    for (uint32_t i = 0; i < VTAC_QLINEAR_CONV_INPUTS; i++) {
         in[i] = i < l->node->input_count ? vtac_in_constant(l->graph, l->node, i) : NULL;
     }
     const vtac_conv_weights weights = vtac_conv_weights_of(l->graph, l->node);
@@ -205,16 +206,17 @@ static vta_status quantized_begin(vtac_lower *l, vtac_finish *f)
         double size;
         sum_channel(&weights, m, &sum, &size);
         zero[m] = vtac_conv_zero(&weights, m);
-        const double bias = s->bias == 0 ? 0.0 : number_of(in[Q_BIAS], m);
+        const double bias = s->bias == 0 ? 0.0 : number_of(in[VTAC_QLINEAR_CONV_BIAS], m);
         const double first = bias - (s->x_zero + f->shift) * (sum - (double)zero[m] * (double)weights.inner);
         start[m] = (int32_t)(uint32_t)(int64_t)first; /* sums wrap, as the accelerator's do */
-        scale[m] = vtac_scale_product((float)number_of(in[X_SCALE], 0), (float)number_of(in[W_SCALE], m),
-                                      (float)number_of(in[Y_SCALE], 0));
+        scale[m] = vtac_scale_product((float)number_of(in[VTAC_QLINEAR_CONV_X_SCALE], 0),
+                                      (float)number_of(in[VTAC_QLINEAR_CONV_WEIGHT_SCALE], m),
+                                      (float)number_of(in[VTAC_QLINEAR_CONV_Y_SCALE], 0));
         const double max = fabs(bias) + 255.0 * size;
         f->narrow = f->narrow && max <= 16777216.0;
         f->saturates = f->saturates || !(max * (double)scale[m] < 1073741824.0);
     }
-    f->zero = (int32_t)number_of(in[Y_ZERO], 0);
+    f->zero = (int32_t)number_of(in[VTAC_QLINEAR_CONV_Y_ZERO], 0);
     f->start = vtac_use(l, vtac_constant(l, start, room * sizeof *start), "start", VTAC_I32, (int64_t)room);
     f->scale = vtac_use(l, vtac_constant(l, scale, room * sizeof *scale), "scale", VTAC_F32, (int64_t)room);
     f->zeros = !s->has_zeros ? NULL
@@ -271,7 +273,9 @@ const vtac_expr *vtac_finish_scale(vtac_lower *l, const vtac_finish *f, const vt
 {
     if (f->rounding != VTAC_ROUND_EVEN) {
         const bool narrow = vtac_type_in(l, 0)->dtype == VTAC_U8;
-        return vtac_let(l->k, "scale", vtac_tfl_output_scale(l, X_SCALE, W_SCALE, Y_SCALE, narrow, channel));
+        return vtac_let(l->k, "scale",
+                        vtac_tfl_output_scale(l, VTAC_QLINEAR_CONV_X_SCALE, VTAC_QLINEAR_CONV_WEIGHT_SCALE,
+                                              VTAC_QLINEAR_CONV_Y_SCALE, narrow, channel));
     }
     return f->scale == NULL ? NULL : vtac_let(l->k, "scale", vtac_e_load(l->k, f->scale, channel));
 }

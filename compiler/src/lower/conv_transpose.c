@@ -69,9 +69,9 @@ static void phase_of_axis(const transposed_conv *t, uint32_t a, int64_t first, i
 bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, const int64_t *first,
                               vtac_conv_shape *out)
 {
-    const vtac_type *x = vtac_in_type(p->graph, node, 0);
+    const vtac_type *x = vtac_in_type(p->graph, node, VTAC_CONV_X);
     const vtac_type *y = &p->graph->values[node->outputs[0]].type;
-    const vtac_tensor *w = vtac_in_constant(p->graph, node, 1);
+    const vtac_tensor *w = vtac_in_constant(p->graph, node, VTAC_CONV_WEIGHT);
     transposed_conv t;
     vta_diag ignored = {0};
     *out = (vtac_conv_shape){.weight = 1, .merged = 1, .transposed = true};
@@ -80,7 +80,7 @@ bool vtac_transposed_shape_of(const vtac_program *p, const vtac_node *node, cons
         t.stride[1] > VTAC_MAX_PHASES || t.stride[0] * t.stride[1] > VTAC_MAX_PHASES) {
         return false;
     }
-    out->bias = node->input_count > 2 && node->inputs[2] != 0 ? 2 : 0;
+    out->bias = vtac_in_type(p->graph, node, VTAC_CONV_BIAS) != NULL ? VTAC_CONV_BIAS : 0;
     out->groups = vtac_attr_int(node, "group", 1);
     out->out_per_group = w->type.dim[1];
     out->outputs = w->type.dim[1] * out->groups;
@@ -125,8 +125,8 @@ static int64_t shift_of(const transposed_rows *r, int64_t tap, int64_t *phase)
 
 static bool plan_rows(const vtac_lower *l, const transposed_conv *t, transposed_rows *r)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
-    const vtac_type *w = vtac_type_in(l, 1);
+    const vtac_type *x = vtac_type_in(l, VTAC_CONV_X);
+    const vtac_type *w = vtac_type_in(l, VTAC_CONV_WEIGHT);
     const uint32_t axis = x->rank - 1;
     int64_t phase;
     *r = (transposed_rows){
@@ -153,21 +153,23 @@ static void scatter_input(vtac_lower *l, void *context, const vtac_expr *i, cons
     vtac_kernel *k = l->k;
     (void)lane;
     r->source[r->last + 2] = i;
-    const vtac_expr *x = vtac_let(k, "x", vtac_in_at(l, 0, r->source));
-    for (int64_t tap = 0; tap < vtac_type_in(l, 1)->dim[r->last + 2]; tap++) {
+    const vtac_expr *x = vtac_let(k, "x", vtac_in_at(l, VTAC_CONV_X, r->source));
+    for (int64_t tap = 0; tap < vtac_type_in(l, VTAC_CONV_WEIGHT)->dim[r->last + 2]; tap++) {
         int64_t phase;
         const int64_t shift = shift_of(r, tap, &phase);
         r->weight[r->last + 2] = vtac_e_index(k, tap);
         const vtac_expr *at = vtac_i_addc(k, i, phase * r->places + r->lead + shift);
         vtac_store(k, r->sums, at,
-                   vtac_e3(k, VTAC_E_FMA, x, vtac_in_at(l, 1, r->weight), vtac_e_load(k, r->sums, at)));
+                   vtac_e3(k, VTAC_E_FMA, x, vtac_in_at(l, VTAC_CONV_WEIGHT, r->weight),
+                           vtac_e_load(k, r->sums, at)));
     }
 }
 
 static const vtac_expr *with_bias(vtac_lower *l, const vtac_expr *sum, const vtac_expr *channel)
 {
-    return vtac_has_in(l, 2) ? vtac_e2(l->k, VTAC_E_ADD, sum, vtac_e_load(l->k, vtac_in(l, 2), channel))
-                             : sum;
+    return vtac_has_in(l, VTAC_CONV_BIAS)
+               ? vtac_e2(l->k, VTAC_E_ADD, sum, vtac_e_load(l->k, vtac_in(l, VTAC_CONV_BIAS), channel))
+               : sum;
 }
 
 /* The first `count` phases of place q. */
@@ -199,12 +201,13 @@ static uint32_t open_taps(vtac_lower *l, const transposed_conv *t, uint32_t a, c
 {
     vtac_kernel *k = l->k;
     const vtac_expr *zero = vtac_e_index(k, 0);
-    const vtac_expr *tap = vtac_for(k, VTAC_LOOP_SERIAL, vtac_type_in(l, 1)->dim[a + 2], "tap");
+    const vtac_expr *tap =
+        vtac_for(k, VTAC_LOOP_SERIAL, vtac_type_in(l, VTAC_CONV_WEIGHT)->dim[a + 2], "tap");
     const vtac_expr *reach = vtac_i_mulc(k, tap, t->dilation[a]);
     const vtac_expr *place =
         vtac_let(k, "place", vtac_e2(k, VTAC_E_SUB, vtac_i_addc(k, at[a + 2], t->pad[a]), reach));
     const vtac_expr *stride = vtac_e_index(k, t->stride[a]);
-    const vtac_expr *end = vtac_e_index(k, t->stride[a] * vtac_type_in(l, 0)->dim[a + 2]);
+    const vtac_expr *end = vtac_e_index(k, t->stride[a] * vtac_type_in(l, VTAC_CONV_X)->dim[a + 2]);
     const vtac_expr *fits = vtac_e2(k, VTAC_E_EQ, vtac_e2(k, VTAC_E_REM, place, stride), zero);
     fits = vtac_e2(k, VTAC_E_AND, fits, vtac_e2(k, VTAC_E_GE, place, zero));
     vtac_if(k, vtac_e2(k, VTAC_E_AND, fits, vtac_e2(k, VTAC_E_LT, place, end)));
@@ -216,8 +219,8 @@ static uint32_t open_taps(vtac_lower *l, const transposed_conv *t, uint32_t a, c
 /* Rows of inputs go to rows of outputs, a tap at a time: neighbours stay neighbours. */
 static vta_status by_rows(vtac_lower *l, transposed_rows *r)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
-    const int64_t outputs = vtac_type_in(l, 1)->dim[1];
+    const vtac_type *x = vtac_type_in(l, VTAC_CONV_X);
+    const int64_t outputs = vtac_type_in(l, VTAC_CONV_WEIGHT)->dim[1];
     const int64_t inputs = x->dim[1] / vtac_attr_int(l->node, "group", 1);
     const int64_t width = x->dim[r->last + 2];
     VTA_TRY(vtac_begin(l, ""));
@@ -251,9 +254,9 @@ static vta_status by_rows(vtac_lower *l, transposed_rows *r)
 static int64_t list_phases(vtac_lower *l, const transposed_conv *t, vtac_conv_shape **out)
 {
     enum { MAX_GENERAL_PHASES = 32 };
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_CONV_X);
     const vtac_type *y = vtac_type_out(l, 0);
-    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, 1);
+    const vtac_tensor *w = vtac_in_constant(l->graph, l->node, VTAC_CONV_WEIGHT);
     int64_t all = 1;
     int64_t count = 0;
     for (uint32_t a = 0; a + 2 < x->rank && all <= MAX_GENERAL_PHASES; a++) {
@@ -282,8 +285,8 @@ static int64_t list_phases(vtac_lower *l, const transposed_conv *t, vtac_conv_sh
 /* Each output gathers from the inputs that reach it. */
 vta_status vtac_lower_conv_transpose(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
-    const vtac_type *w = vtac_type_in(l, 1);
+    const vtac_type *x = vtac_type_in(l, VTAC_CONV_X);
+    const vtac_type *w = vtac_type_in(l, VTAC_CONV_WEIGHT);
     const vtac_type *y = vtac_type_out(l, 0);
     const int64_t groups = vtac_attr_int(l->node, "group", 1);
     const int64_t inputs = x->dim[1] / groups;
@@ -315,8 +318,8 @@ vta_status vtac_lower_conv_transpose(vtac_lower *l)
         inner += open_taps(l, &t, a, at, source, weight);
     }
     vtac_store(k, sum, zero,
-               vtac_e3(k, VTAC_E_FMA, vtac_in_at(l, 0, source), vtac_in_at(l, 1, weight),
-                       vtac_e_load(k, sum, zero)));
+               vtac_e3(k, VTAC_E_FMA, vtac_in_at(l, VTAC_CONV_X, source),
+                       vtac_in_at(l, VTAC_CONV_WEIGHT, weight), vtac_e_load(k, sum, zero)));
     vtac_close(l, inner);
     const vtac_expr *value = vtac_e_load(k, sum, zero);
     vtac_out_at(l, 0, at, with_bias(l, value, at[1]));

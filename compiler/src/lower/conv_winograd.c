@@ -225,12 +225,12 @@ static vtac_storage_id pack_weights(vtac_lower *l, const vtac_blocked *c, const 
 /* ---- tiles */
 
 /* A row of tiles of one block of channels, and one of its tiles. */
-typedef struct tile_place {
+typedef struct winograd_place {
     const vtac_expr *batch, *block, *y, *x; /* the tile's first output */
     const vtac_expr *plane;                 /* of a volume; NULL */
     const vtac_expr *row;                   /* of tiles */
     const vtac_expr *number;                /* of the tile, among all */
-} tile_place;
+} winograd_place;
 
 static const vtac_expr *first_of(vtac_lower *l, const vtac_blocked *c, const form *f, uint32_t axis,
                                  const vtac_expr *tile)
@@ -241,15 +241,15 @@ static const vtac_expr *first_of(vtac_lower *l, const vtac_blocked *c, const for
 }
 
 /* Two loops: over rows of tiles, which are independent, and their tiles. */
-static tile_place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int64_t blocks,
-                             int64_t depth)
+static winograd_place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f, int64_t blocks,
+                                 int64_t depth)
 {
     vtac_kernel *k = l->k;
     const int64_t rows = tiles_along(c, f->m, 0);
     const int64_t columns = tiles_along(c, f->m, 1);
     const int64_t units = c->x_type->dim[0] * depth * blocks * rows;
     const int64_t work = units * columns * f->size * f->size * c->lanes;
-    tile_place p = {.plane = NULL};
+    winograd_place p = {.plane = NULL};
     const vtac_expr *unit = vtac_for(k, vtac_parallel_if(work), units, "unit");
     const vtac_expr *plane = vtac_let(k, "plane", vtac_i_divc(k, unit, rows));
     p.row = vtac_let(k, "row", vtac_i_remc(k, unit, rows));
@@ -268,7 +268,8 @@ static tile_place open_tiles(vtac_lower *l, const vtac_blocked *c, const form *f
 }
 
 /* The block's number among those of all planes. */
-static const vtac_expr *block_of(vtac_lower *l, const tile_place *p, const vtac_expr *block, int64_t blocks)
+static const vtac_expr *block_of(vtac_lower *l, const winograd_place *p, const vtac_expr *block,
+                                 int64_t blocks)
 {
     return p->plane == NULL ? block : vtac_i_add(l->k, vtac_i_mulc(l->k, p->plane, blocks), block);
 }
@@ -276,7 +277,7 @@ static const vtac_expr *block_of(vtac_lower *l, const tile_place *p, const vtac_
 /* Place of a tile's first input, of the channel at a lane. Beyond the last channel the place is arbitrary: no
  * product reads it. */
 static const vtac_expr *corner_of(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g,
-                                  const tile_place *p, const vtac_expr *y, const vtac_expr *x,
+                                  const winograd_place *p, const vtac_expr *y, const vtac_expr *x,
                                   const vtac_expr *lane)
 {
     vtac_kernel *k = l->k;
@@ -302,7 +303,7 @@ static vta_status transform_inputs(vtac_lower *l, const vtac_blocked *c, const v
     vtac_buffer *from =
         vtac_use(l, l->program->laid_out[c->x], "x", VTAC_F32, vtac_layout_elements(c->in, c->x_type));
     vtac_buffer *to = vtac_use(l, tiles, "tiles", VTAC_F32, elements);
-    const tile_place p = open_tiles(l, c, f, g->in_blocks, c->x_type->rank == 5 ? c->x_type->dim[2] : 1);
+    const winograd_place p = open_tiles(l, c, f, g->in_blocks, c->x_type->rank == 5 ? c->x_type->dim[2] : 1);
     const vtac_expr *y = vtac_i_addc(k, p.y, -c->s.window.pad_begin[0]);
     const vtac_expr *x = vtac_i_addc(k, p.x, -c->s.window.pad_begin[1]);
     const vtac_expr *lane = vtac_for(k, VTAC_LOOP_VECTOR, g->in->block, "lane");
@@ -339,7 +340,7 @@ static vta_status transform_inputs(vtac_lower *l, const vtac_blocked *c, const v
 
 /* The tile's outputs, to `sums` [row][column][lane]. */
 static void transform_outputs(vtac_lower *l, const vtac_blocked *c, const vtac_blocked *g, const form *f,
-                              const tile_place *p, const vtac_finish *finish, vtac_buffer *products,
+                              const winograd_place *p, const vtac_finish *finish, vtac_buffer *products,
                               vtac_buffer *sums)
 {
     vtac_kernel *k = l->k;
@@ -376,7 +377,7 @@ static void transform_outputs(vtac_lower *l, const vtac_blocked *c, const vtac_b
 
 /* Stores one row of the tile. Where the last row of tiles overlaps the one before it, which another thread
  * may make, the overlapping outputs are left out. */
-static void store_row(vtac_lower *l, const vtac_blocked *c, const form *f, const tile_place *p,
+static void store_row(vtac_lower *l, const vtac_blocked *c, const form *f, const winograd_place *p,
                       const vtac_finish *finish, vtac_buffer *sums, int64_t i)
 {
     vtac_kernel *k = l->k;
@@ -414,7 +415,7 @@ static vta_status finish_tiles(vtac_lower *l, const vtac_blocked *c, const vtac_
     const int64_t elements = products_of(c, g);
     vtac_buffer *from = vtac_use(l, products, "products", VTAC_F32, elements);
     vtac_buffer *sums = vtac_local(l, "sums", VTAC_F32, f->m * f->m * c->lanes);
-    const tile_place p = open_tiles(l, c, f, vtac_blocked_vectors(c), c->s.depth.extent);
+    const winograd_place p = open_tiles(l, c, f, vtac_blocked_vectors(c), c->s.depth.extent);
     transform_outputs(l, c, g, f, &p, &finish, from, sums);
     for (int64_t i = 0; i < f->m; i++) {
         store_row(l, c, f, &p, &finish, sums, i);

@@ -126,7 +126,7 @@ typedef struct cache_layout {
 
 static cache_layout cache_layout_of(const vtac_lower *l)
 {
-    const vtac_type *rows = vtac_type_in(l, 1);
+    const vtac_type *rows = vtac_type_in(l, VTAC_TENSOR_SCATTER_UPDATE);
     return (cache_layout){.heads = rows->dim[1],
                           .tokens = vtac_attr_int(l->node, "tokens", 1),
                           .count = rows->dim[2],
@@ -152,7 +152,8 @@ static const vtac_expr *place_in_cache(vtac_lower *l, const cache_layout *c, con
 static void write_rows(vtac_lower *l, const cache_layout *c, vtac_buffer *to)
 {
     vtac_kernel *k = l->k;
-    vtac_buffer *rows = vtac_in(l, 1), *position = vtac_in(l, 2);
+    vtac_buffer *rows = vtac_in(l, VTAC_TENSOR_SCATTER_UPDATE),
+                *position = vtac_in(l, VTAC_TENSOR_SCATTER_INDICES);
     const vtac_expr *first = vtac_e_cast(k, VTAC_I64, vtac_e_load(k, position, vtac_e_index(k, 0)));
     first = vtac_let(k, "first", first);
     const vtac_expr *t = vtac_for(k, VTAC_LOOP_SERIAL, c->count, "t");
@@ -173,7 +174,7 @@ static void write_rows(vtac_lower *l, const cache_layout *c, vtac_buffer *to)
 vta_status vtac_lower_vta_append(vtac_lower *l)
 {
     const cache_layout c = cache_layout_of(l);
-    const vtac_storage_id cache = l->program->of_value[l->node->inputs[0]];
+    const vtac_storage_id cache = l->program->of_value[l->node->inputs[VTAC_TENSOR_SCATTER_CACHE]];
     const vtac_storage *storage = vta_vec_at(&l->program->storages, cache);
     const bool in_place = cache != 0 && storage->kind == VTAC_STORAGE_DEVICE_WORK;
     if (in_place) {

@@ -14,7 +14,7 @@
 
 /* ---- concatenations: inputs that are parts, or y_scale, y_zero and for each part x, scale, zero */
 
-enum { JOIN_Y_SCALE, JOIN_Y_ZERO, JOIN_FIRST, JOIN_STRIDE }; /* inputs, and how many a part has */
+enum { JOIN_STRIDE = 3 }; /* inputs that a quantized part has: its numbers, scale and zero point */
 
 static bool is_quantized(const vtac_node *node)
 {
@@ -23,12 +23,12 @@ static bool is_quantized(const vtac_node *node)
 
 uint32_t vtac_part_count(const vtac_node *node)
 {
-    return is_quantized(node) ? (node->input_count - JOIN_FIRST) / JOIN_STRIDE : node->input_count;
+    return is_quantized(node) ? (node->input_count - VTAC_QLINEAR_CONCAT_X) / JOIN_STRIDE : node->input_count;
 }
 
 uint32_t vtac_part_input(const vtac_node *node, uint32_t i)
 {
-    return is_quantized(node) ? JOIN_FIRST + JOIN_STRIDE * i : i;
+    return is_quantized(node) ? VTAC_QLINEAR_CONCAT_X + JOIN_STRIDE * i : i;
 }
 
 bool vtac_part_is_copy(const vtac_graph *graph, const vtac_node *node, uint32_t i)
@@ -38,8 +38,8 @@ bool vtac_part_is_copy(const vtac_graph *graph, const vtac_node *node, uint32_t 
         return true;
     }
     const vtac_tensor *in[] = {
-        vtac_in_constant(graph, node, input + 1), vtac_in_constant(graph, node, JOIN_Y_SCALE),
-        vtac_in_constant(graph, node, input + 2), vtac_in_constant(graph, node, JOIN_Y_ZERO)};
+        vtac_in_constant(graph, node, input + 1), vtac_in_constant(graph, node, VTAC_QLINEAR_CONCAT_Y_SCALE),
+        vtac_in_constant(graph, node, input + 2), vtac_in_constant(graph, node, VTAC_QLINEAR_CONCAT_Y_ZERO)};
     return in[0] != NULL && in[1] != NULL && in[2] != NULL && in[3] != NULL &&
            in[2]->type.dtype == in[3]->type.dtype && /* of both, int8 or uint8 */
            vtac_tensor_float(in[0], 0) == vtac_tensor_float(in[1], 0) &&
@@ -65,8 +65,9 @@ const vtac_expr *vtac_part_value(vtac_lower *l, uint32_t i, const vtac_expr *x)
     if (vtac_part_is_copy(l->graph, l->node, i)) {
         return x;
     }
-    const vtac_expr *scale = scale_ratio(l, input + 1, JOIN_Y_SCALE);
-    return vtac_rescale_to(l, l->node, vtac_centred(l, l->node, x, input + 2), scale, JOIN_Y_ZERO);
+    const vtac_expr *scale = scale_ratio(l, input + 1, VTAC_QLINEAR_CONCAT_Y_SCALE);
+    return vtac_rescale_to(l, l->node, vtac_centred(l, l->node, x, input + 2), scale,
+                           VTAC_QLINEAR_CONCAT_Y_ZERO);
 }
 
 /* A part whose elements stay as they are: the axes before the one that is cut make rows, of which it has one
@@ -137,8 +138,8 @@ static vta_status split_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t b
 {
     VTA_TRY(vtac_begin(l, ""));
     if (i > 0 || l->chain_count == 0) {
-        const pieces p = pieces_of(vtac_type_out(l, i), vtac_type_in(l, 0), axis, begin);
-        copy_pieces(l, &p, vtac_out(l, i), vtac_in(l, 0), false);
+        const pieces p = pieces_of(vtac_type_out(l, i), vtac_type_in(l, VTAC_SPLIT_X), axis, begin);
+        copy_pieces(l, &p, vtac_out(l, i), vtac_in(l, VTAC_SPLIT_X), false);
         return l->diag->code;
     }
     const vtac_expr *at[VTAC_MAX_RANK];
@@ -146,14 +147,14 @@ static vta_status split_part(vtac_lower *l, uint32_t i, uint32_t axis, int64_t b
     const uint32_t loops = vtac_open(l, vtac_type_out(l, i), at, 1);
     memcpy(from, at, sizeof from);
     from[axis] = vtac_i_addc(l->k, at[axis], begin);
-    vtac_out_at(l, i, at, vtac_in_at(l, 0, from));
+    vtac_out_at(l, i, at, vtac_in_at(l, VTAC_SPLIT_X, from));
     vtac_close(l, loops);
     return VTA_OK;
 }
 
 vta_status vtac_lower_split(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_SPLIT_X);
     uint32_t axis;
     int64_t begin = 0;
     VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 0), x->rank, &axis, l->diag));
@@ -168,8 +169,8 @@ vta_status vtac_lower_split(vtac_lower *l)
 /* CumSum, CumProd */
 vta_status vtac_lower_cum_sum(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
-    const vtac_tensor *given = vtac_in_constant(l->graph, l->node, 1);
+    const vtac_type *x = vtac_type_in(l, VTAC_CUM_SUM_X);
+    const vtac_tensor *given = vtac_in_constant(l->graph, l->node, VTAC_CUM_SUM_AXIS);
     if (given == NULL) {
         return vtac_unsupported(l, "the axis (input 1) is not known at compile time");
     }
@@ -190,7 +191,7 @@ vta_status vtac_lower_cum_sum(vtac_lower *l)
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, x->dim[axis], "i");
     at[axis] = reverse ? E2(SUB, vtac_e_index(l->k, x->dim[axis] - 1), i) : i;
     const vtac_expr *before = vtac_let(l->k, "before", vtac_e_load(l->k, sum, zero));
-    const vtac_expr *own = vtac_in_at(l, 0, at);
+    const vtac_expr *own = vtac_in_at(l, VTAC_CUM_SUM_X, at);
     const vtac_expr *after = vtac_let(l->k, "after", product ? E2(MUL, before, own) : E2(ADD, before, own));
     vtac_store(l->k, sum, zero, after);
     vtac_out_at(l, 0, at, exclusive ? before : after);
@@ -349,8 +350,8 @@ vta_status vtac_lower_dynamic_quantize(vtac_lower *l)
 /* Outside training Dropout copies, and its mask is all true. */
 vta_status vtac_lower_dropout(vtac_lower *l)
 {
-    const vtac_tensor *training = vtac_in_constant(l->graph, l->node, 2);
-    if (vtac_has_in(l, 2) && (training == NULL || vtac_tensor_int(training, 0) != 0)) {
+    const vtac_tensor *training = vtac_in_constant(l->graph, l->node, VTAC_DROPOUT_TRAINING);
+    if (vtac_has_in(l, VTAC_DROPOUT_TRAINING) && (training == NULL || vtac_tensor_int(training, 0) != 0)) {
         return vtac_unsupported(l, "training mode is not lowered");
     }
     for (uint32_t i = 0; i < l->node->output_count; i++) {
@@ -359,9 +360,10 @@ vta_status vtac_lower_dropout(vtac_lower *l)
         }
         VTA_TRY(vtac_begin(l, i == 0 ? "" : ".mask"));
         const vtac_expr *at[VTAC_MAX_RANK];
-        const uint32_t loops = vtac_open(l, vtac_type_in(l, 0), at, 1);
+        const uint32_t loops = vtac_open(l, vtac_type_in(l, VTAC_DROPOUT_X), at, 1);
         vtac_out_at(l, i, at,
-                    i == 0 ? vtac_in_at(l, 0, at) : vtac_e_int(l->k, vtac_type_out(l, i)->dtype, 1));
+                    i == 0 ? vtac_in_at(l, VTAC_DROPOUT_X, at)
+                           : vtac_e_int(l->k, vtac_type_out(l, i)->dtype, 1));
         vtac_close(l, loops);
     }
     return l->diag->code;
@@ -393,16 +395,16 @@ static const vtac_expr *clamp_index(vtac_lower *l, const vtac_expr *index, int64
 
 vta_status vtac_lower_scatter(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
-    const vtac_type *indices = vtac_type_in(l, 1);
-    const vtac_type *updates = vtac_type_in(l, 2);
+    const vtac_type *x = vtac_type_in(l, VTAC_SCATTER_DATA);
+    const vtac_type *indices = vtac_type_in(l, VTAC_SCATTER_INDICES);
+    const vtac_type *updates = vtac_type_in(l, VTAC_SCATTER_UPDATES);
     const bool nd = l->node->op == VTAC_OP_SCATTER_ND;
     const int64_t elements = vtac_type_elements(x);
     uint32_t axis = 0;
     VTA_TRY(vtac_begin(l, ""));
     vtac_buffer *to = vtac_out(l, 0);
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, elements, "i");
-    vtac_store(l->k, to, i, vtac_e_load(l->k, vtac_in(l, 0), i));
+    vtac_store(l->k, to, i, vtac_e_load(l->k, vtac_in(l, VTAC_SCATTER_DATA), i));
     vtac_end(l->k);
     if (!nd) {
         VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", 0), x->rank, &axis, l->diag));
@@ -417,14 +419,15 @@ vta_status vtac_lower_scatter(vtac_lower *l)
         memcpy(where, at, sizeof where);
         for (uint32_t k = 0; k < x->rank; k++) {
             where[indices->rank - 1] = vtac_e_index(l->k, k);
-            place[k] = k < depth ? clamp_index(l, vtac_in_at(l, 1, where), x->dim[k])
+            place[k] = k < depth ? clamp_index(l, vtac_in_at(l, VTAC_SCATTER_INDICES, where), x->dim[k])
                                  : at[k - depth + indices->rank - 1];
         }
     } else {
-        place[axis] = clamp_index(l, vtac_in_at(l, 1, at), x->dim[axis]);
+        place[axis] = clamp_index(l, vtac_in_at(l, VTAC_SCATTER_INDICES, at), x->dim[axis]);
     }
     const vtac_expr *flat = vtac_let(l->k, "place", vtac_flat(l, x, place));
-    vtac_store(l->k, to, flat, updated_element(l, vtac_e_load(l->k, to, flat), vtac_in_at(l, 2, at)));
+    vtac_store(l->k, to, flat,
+               updated_element(l, vtac_e_load(l->k, to, flat), vtac_in_at(l, VTAC_SCATTER_UPDATES, at)));
     vtac_close(l, loops);
     return l->diag->code;
 }

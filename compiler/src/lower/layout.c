@@ -166,7 +166,7 @@ static bool merge_groups(vtac_conv_shape *s, int64_t in_block, int64_t block)
 
 void vtac_conv_blocks(const vtac_program *p, const vtac_node *node, vtac_conv_shape *s)
 {
-    const vtac_layout *in = vtac_layout_of(p, node->inputs[0]);
+    const vtac_layout *in = vtac_layout_of(p, node->inputs[VTAC_CONV_X]);
     (void)merge_groups(s, in->block, p->layouts[node->outputs[0]].block);
 }
 
@@ -176,7 +176,7 @@ static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind
     if (!vtac_conv_shape_of(p, node, &s)) {
         return false;
     }
-    const vtac_value_id x = node->inputs[0];
+    const vtac_value_id x = node->inputs[VTAC_CONV_X];
     const bool depthwise = s.groups > 1 && s.per_group == 1 && s.out_per_group == 1;
     const bool volume = type_of(p, x)->rank == 5;
     const vtac_layout *known = &p->layouts[x];
@@ -207,7 +207,7 @@ static bool choose_conv(vtac_program *p, const vtac_node *node, vtac_layout_kind
 static bool choose_transposed(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
     static const int64_t origin[2] = {0, 0};
-    const vtac_value_id x = node->inputs[0];
+    const vtac_value_id x = node->inputs[VTAC_CONV_X];
     const vtac_layout *known = &p->layouts[x];
     vtac_conv_shape s;
     int64_t before[2] = {0, 0};
@@ -243,8 +243,8 @@ static bool choose_transposed(vtac_program *p, const vtac_node *node, vtac_layou
 
 static bool choose_pool(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
-    const vtac_layout *in = &p->layouts[node->inputs[0]];
-    if (!in->natural || (node->output_count > 1 && node->outputs[1] != 0) ||
+    const vtac_layout *in = &p->layouts[node->inputs[VTAC_POOL_X]];
+    if (!in->natural || (node->output_count > 1 && node->outputs[VTAC_POOL_INDICES] != 0) ||
         vtac_attr_int(node, "channels_last", 0) != 0) {
         return false;
     }
@@ -256,9 +256,9 @@ static bool choose_pool(vtac_program *p, const vtac_node *node, vtac_layout_kind
 /* Means over whole blocks, or blocks of whole means. */
 static bool choose_norm(vtac_program *p, const vtac_node *node, vtac_layout_kind *kind)
 {
-    const vtac_layout *in = &p->layouts[node->inputs[0]];
+    const vtac_layout *in = &p->layouts[node->inputs[VTAC_NORM_X]];
     vtac_norm_shape s;
-    if (!in->natural || is_padded(p, node->inputs[0]) || !vtac_norm_shape_of(p->graph, node, &s) ||
+    if (!in->natural || is_padded(p, node->inputs[VTAC_NORM_X]) || !vtac_norm_shape_of(p->graph, node, &s) ||
         (s.channels % in->block != 0 && in->block % s.channels != 0)) {
         return false;
     }

@@ -130,7 +130,6 @@ int64_t vtac_window_elements(const vtac_window *w);
 const vtac_expr *vtac_pool_element(vtac_lower *l, const vtac_expr *x);
 const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t max, const vtac_expr *count);
 const vtac_expr *vtac_mean(vtac_lower *l, int64_t max, const vtac_expr *sum, const vtac_expr *scale);
-enum { VTAC_POOL_X_ZERO = 2 }; /* the input */
 
 /* Concatenations (join.c): the input of part i, and the number of parts; true if the part's integers mean the
  * same in the output; an element of the part as the output stores it. */

@@ -291,7 +291,8 @@ vta_status vtac_unsupported(vtac_lower *l, const char *what);
 #define SOLO(fn, text)   vtac_lower_fn vtac_lower_##fn;
 #define ALIAS
 #define FOLDED(text)
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...) lowering
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, fold, lowering, ...)  \
+    lowering
 #include "vtac/ops.def"
 vtac_lower_fn vtac_lower_elements; /* POINTWISE and MAPPED */
 /* True if a Transpose is done by small matrices that vectors transpose; and the lowering (turn.c). */

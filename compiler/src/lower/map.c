@@ -56,22 +56,22 @@ const vtac_expr *vtac_map_transpose(vtac_lower *l, const vtac_node *n, const vta
 
 const vtac_expr *vtac_map_slice(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = in_type(l, n, 0);
+    const vtac_type *x = in_type(l, n, VTAC_SLICE_X);
     int64_t starts[2 * VTAC_MAX_RANK];
     int64_t axes[2 * VTAC_MAX_RANK];
     int64_t steps[2 * VTAC_MAX_RANK];
     uint32_t count;
     uint32_t same;
     const vtac_expr *from[VTAC_MAX_RANK];
-    if (!known_ints(l, n, 1, starts, &count)) {
+    if (!known_ints(l, n, VTAC_SLICE_STARTS, starts, &count)) {
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
         axes[i] = i;
         steps[i] = 1;
     }
-    if ((in_type(l, n, 3) != NULL && !known_ints(l, n, 3, axes, &same)) ||
-        (in_type(l, n, 4) != NULL && !known_ints(l, n, 4, steps, &same))) {
+    if ((in_type(l, n, VTAC_SLICE_AXES) != NULL && !known_ints(l, n, VTAC_SLICE_AXES, axes, &same)) ||
+        (in_type(l, n, VTAC_SLICE_STEPS) != NULL && !known_ints(l, n, VTAC_SLICE_STEPS, steps, &same))) {
         return NULL;
     }
     memcpy(from, at, sizeof from);
@@ -83,7 +83,7 @@ const vtac_expr *vtac_map_slice(vtac_lower *l, const vtac_node *n, const vtac_ex
         start = start < 0 ? 0 : start > high ? high : start;
         from[axis] = vtac_i_addc(l->k, vtac_i_mulc(l->k, at[axis], steps[i]), start);
     }
-    return vtac_in_at(l, 0, from);
+    return vtac_in_at(l, VTAC_SLICE_X, from);
 }
 
 /* Place whose value a place beyond the edge takes; NULL: it takes none. */
@@ -107,7 +107,7 @@ static const vtac_expr *padded_place(vtac_lower *l, const char *mode, const vtac
 
 const vtac_expr *vtac_map_pad(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = in_type(l, n, 0);
+    const vtac_type *x = in_type(l, n, VTAC_PAD_X);
     const char *mode = vtac_attr_string(n, "mode", "constant");
     int64_t pads[2 * VTAC_MAX_RANK];
     int64_t axes[2 * VTAC_MAX_RANK];
@@ -118,8 +118,8 @@ const vtac_expr *vtac_map_pad(vtac_lower *l, const vtac_node *n, const vtac_expr
     for (uint32_t i = 0; i < x->rank; i++) {
         axes[i] = i;
     }
-    if (!known_ints(l, n, 1, pads, &count) ||
-        (in_type(l, n, 3) != NULL && !known_ints(l, n, 3, axes, &named))) {
+    if (!known_ints(l, n, VTAC_PAD_PADS, pads, &count) ||
+        (in_type(l, n, VTAC_PAD_AXES) != NULL && !known_ints(l, n, VTAC_PAD_AXES, axes, &named))) {
         return NULL;
     }
     memcpy(from, at, sizeof from);
@@ -136,12 +136,13 @@ const vtac_expr *vtac_map_pad(vtac_lower *l, const vtac_node *n, const vtac_expr
     }
     const bool empty = vtac_type_elements(x) == 0;
     const vtac_dtype type = vtac_compute_type(vtac_dtype_held(x->dtype));
-    const vtac_expr *value = empty ? vtac_e_int(l->k, type, 0) : vtac_in_at(l, 0, from);
+    const vtac_expr *value = empty ? vtac_e_int(l->k, type, 0) : vtac_in_at(l, VTAC_PAD_X, from);
     if (strcmp(mode, "constant") != 0 || inside == NULL) {
         return value;
     }
-    const vtac_expr *fill = in_type(l, n, 2) != NULL ? vtac_e_load(l->k, vtac_in(l, 2), vtac_e_index(l->k, 0))
-                                                     : vtac_e_int(l->k, type, 0);
+    const vtac_expr *fill = in_type(l, n, VTAC_PAD_VALUE) != NULL
+                                ? vtac_e_load(l->k, vtac_in(l, VTAC_PAD_VALUE), vtac_e_index(l->k, 0))
+                                : vtac_e_int(l->k, type, 0);
     return empty ? fill : vtac_e3(l->k, VTAC_E_SELECT, inside, value, fill);
 }
 
@@ -160,43 +161,43 @@ const vtac_expr *vtac_map_repeat(vtac_lower *l, const vtac_node *n, const vtac_e
 
 const vtac_expr *vtac_map_gather(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = in_type(l, n, 0);
-    const vtac_type *indices = in_type(l, n, 1);
+    const vtac_type *x = in_type(l, n, VTAC_GATHER_DATA);
+    const vtac_type *indices = in_type(l, n, VTAC_GATHER_INDICES);
     const uint32_t axis = axis_attr(n, "axis", 0, x->rank);
     const vtac_expr *from[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < x->rank; i++) {
         from[i] = i < axis    ? at[i]
-                  : i == axis ? clamp_index(l, vtac_in_at(l, 1, at + axis), x->dim[axis])
+                  : i == axis ? clamp_index(l, vtac_in_at(l, VTAC_GATHER_INDICES, at + axis), x->dim[axis])
                               : at[i + indices->rank - 1];
     }
-    return vtac_in_at(l, 0, from);
+    return vtac_in_at(l, VTAC_GATHER_DATA, from);
 }
 
 const vtac_expr *vtac_map_gather_elements(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = in_type(l, n, 0);
+    const vtac_type *x = in_type(l, n, VTAC_GATHER_DATA);
     const uint32_t axis = axis_attr(n, "axis", 0, x->rank);
     const vtac_expr *from[VTAC_MAX_RANK];
     memcpy(from, at, sizeof from);
-    from[axis] = clamp_index(l, vtac_in_at(l, 1, at), x->dim[axis]);
-    return vtac_in_at(l, 0, from);
+    from[axis] = clamp_index(l, vtac_in_at(l, VTAC_GATHER_INDICES, at), x->dim[axis]);
+    return vtac_in_at(l, VTAC_GATHER_DATA, from);
 }
 
 /* An element of the cache depends on the element of the old cache at its own place alone, so that both may be
  * one buffer. */
 const vtac_expr *vtac_map_tensor_scatter(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *cache = in_type(l, n, 0);
+    const vtac_type *cache = in_type(l, n, VTAC_TENSOR_SCATTER_CACHE);
     const uint32_t axis = axis_attr(n, "axis", -2, cache->rank);
-    const int64_t rows = in_type(l, n, 1)->dim[axis];
+    const int64_t rows = in_type(l, n, VTAC_TENSOR_SCATTER_UPDATE)->dim[axis];
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_expr *row = at[axis];
     const vtac_expr *from[VTAC_MAX_RANK];
-    if (vtac_type_elements(in_type(l, n, 1)) == 0) {
-        return vtac_in_at(l, 0, at);
+    if (vtac_type_elements(in_type(l, n, VTAC_TENSOR_SCATTER_UPDATE)) == 0) {
+        return vtac_in_at(l, VTAC_TENSOR_SCATTER_CACHE, at);
     }
-    if (in_type(l, n, 2) != NULL) {
-        const vtac_expr *first = vtac_e_load(l->k, vtac_in(l, 2), at[0]);
+    if (in_type(l, n, VTAC_TENSOR_SCATTER_INDICES) != NULL) {
+        const vtac_expr *first = vtac_e_load(l->k, vtac_in(l, VTAC_TENSOR_SCATTER_INDICES), at[0]);
         row = E2(SUB, row, vtac_e_cast(l->k, VTAC_I64, first));
     }
     row = vtac_let(l->k, "row", row);
@@ -209,13 +210,14 @@ const vtac_expr *vtac_map_tensor_scatter(vtac_lower *l, const vtac_node *n, cons
     const vtac_expr *inside = E2(AND, E2(GE, row, zero), E2(LT, row, vtac_e_index(l->k, rows)));
     memcpy(from, at, sizeof from);
     from[axis] = vtac_let(l->k, "from", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, rows - 1), row)));
-    return vtac_e3(l->k, VTAC_E_SELECT, inside, vtac_in_at(l, 1, from), vtac_in_at(l, 0, at));
+    return vtac_e3(l->k, VTAC_E_SELECT, inside, vtac_in_at(l, VTAC_TENSOR_SCATTER_UPDATE, from),
+                   vtac_in_at(l, VTAC_TENSOR_SCATTER_CACHE, at));
 }
 
 const vtac_expr *vtac_map_gather_nd(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = in_type(l, n, 0);
-    const vtac_type *indices = in_type(l, n, 1);
+    const vtac_type *x = in_type(l, n, VTAC_GATHER_DATA);
+    const vtac_type *indices = in_type(l, n, VTAC_GATHER_INDICES);
     const uint32_t batch = (uint32_t)vtac_attr_int(n, "batch_dims", 0);
     const uint32_t depth = (uint32_t)indices->dim[indices->rank - 1];
     const vtac_expr *from[VTAC_MAX_RANK];
@@ -224,12 +226,12 @@ const vtac_expr *vtac_map_gather_nd(vtac_lower *l, const vtac_node *n, const vta
     for (uint32_t i = 0; i < x->rank; i++) {
         if (i >= batch && i < batch + depth) {
             where[indices->rank - 1] = vtac_e_index(l->k, i - batch);
-            from[i] = clamp_index(l, vtac_in_at(l, 1, where), x->dim[i]);
+            from[i] = clamp_index(l, vtac_in_at(l, VTAC_GATHER_INDICES, where), x->dim[i]);
         } else {
             from[i] = i < batch ? at[i] : at[i - batch - depth + indices->rank - 1];
         }
     }
-    return vtac_in_at(l, 0, from);
+    return vtac_in_at(l, VTAC_GATHER_DATA, from);
 }
 
 const vtac_expr *vtac_map_depth_to_space(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
@@ -264,26 +266,27 @@ const vtac_expr *vtac_map_one_hot(vtac_lower *l, const vtac_node *n, const vtac_
     for (uint32_t i = 0; i + 1 < y->rank; i++) {
         from[i] = at[i < axis ? i : i + 1];
     }
-    const vtac_expr *index = vtac_let(l->k, "index", vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, 0, from)));
+    const vtac_expr *index =
+        vtac_let(l->k, "index", vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, VTAC_ONE_HOT_INDICES, from)));
     const vtac_expr *turned = vtac_i_addc(l->k, index, y->dim[axis]);
     index = vtac_e3(l->k, VTAC_E_SELECT, E2(LT, index, vtac_e_index(l->k, 0)), turned, index);
-    const vtac_expr *off = vtac_e_load(l->k, vtac_in(l, 2), vtac_e_index(l->k, 0));
-    const vtac_expr *on = vtac_e_load(l->k, vtac_in(l, 2), vtac_e_index(l->k, 1));
+    const vtac_expr *off = vtac_e_load(l->k, vtac_in(l, VTAC_ONE_HOT_VALUES), vtac_e_index(l->k, 0));
+    const vtac_expr *on = vtac_e_load(l->k, vtac_in(l, VTAC_ONE_HOT_VALUES), vtac_e_index(l->k, 1));
     return vtac_e3(l->k, VTAC_E_SELECT, E2(EQ, index, at[axis]), on, off);
 }
 
 const vtac_expr *vtac_map_trilu(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = in_type(l, n, 0);
+    const vtac_type *x = in_type(l, n, VTAC_TRILU_X);
     const vtac_expr *k = vtac_e_index(l->k, 0);
-    if (in_type(l, n, 1) != NULL) {
-        k = vtac_e_load(l->k, vtac_in(l, 1), vtac_e_index(l->k, 0));
+    if (in_type(l, n, VTAC_TRILU_K) != NULL) {
+        k = vtac_e_load(l->k, vtac_in(l, VTAC_TRILU_K), vtac_e_index(l->k, 0));
     }
     const vtac_expr *diagonal = E2(SUB, E2(SUB, at[x->rank - 1], at[x->rank - 2]), k);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const bool upper = vtac_attr_int(n, "upper", 1) != 0;
     const vtac_expr *keep = upper ? E2(GE, diagonal, zero) : E2(LE, diagonal, zero);
-    return vtac_e3(l->k, VTAC_E_SELECT, keep, vtac_in_at(l, 0, at), vtac_e_int(l->k, x->dtype, 0));
+    return vtac_e3(l->k, VTAC_E_SELECT, keep, vtac_in_at(l, VTAC_TRILU_X, at), vtac_e_int(l->k, x->dtype, 0));
 }
 
 const vtac_expr *vtac_map_eye_like(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
@@ -309,8 +312,8 @@ const vtac_expr *vtac_map_range(vtac_lower *l, const vtac_node *n, const vtac_ex
 {
     const vtac_type *x = out_type(l, n);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const vtac_expr *start = vtac_e_load(l->k, vtac_in(l, 0), zero);
-    const vtac_expr *step = vtac_e_load(l->k, vtac_in(l, 2), zero);
+    const vtac_expr *start = vtac_e_load(l->k, vtac_in(l, VTAC_RANGE_START), zero);
+    const vtac_expr *step = vtac_e_load(l->k, vtac_in(l, VTAC_RANGE_DELTA), zero);
     (void)n;
     return E2(ADD, start, E2(MUL, vtac_e_cast(l->k, x->dtype, at[0]), step));
 }

@@ -689,37 +689,42 @@ static void shape_product(vtac_lower *l, vtac_product *p)
     fold_batches(p);
 }
 
-/* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero; QGemm has the bias at 6 */
+/* Turns a sum of products into a result of the output's scale. A QGemm and a QLinearMatMul have the same
+ * operands but for the bias, which stands before the output's scale. */
 static const vtac_expr *requantize_sum(vtac_lower *l, const vtac_product *p, const vtac_expr *sum,
                                        const vtac_expr *const *at)
 {
     const bool gemm = l->node->op == VTAC_OP_QGEMM;
-    const uint32_t y = gemm ? 7 : 6;
+    const uint32_t y = gemm ? VTAC_QGEMM_Y_SCALE : VTAC_QLINEAR_PAIR_Y_SCALE;
+    const uint32_t y_zero = gemm ? VTAC_QGEMM_Y_ZERO : VTAC_QLINEAR_PAIR_Y_ZERO;
     const uint32_t last = vtac_type_out(l, 0)->rank - 1;
     const double alpha = gemm ? vtac_attr_float(l->node, "alpha", 1.0) : 1.0;
-    if (gemm && vtac_has_in(l, 6)) {
-        sum = vtac_e2(l->k, VTAC_E_ADD, sum, vtac_arg(l, l->node, 6, at));
+    if (gemm && vtac_has_in(l, VTAC_QGEMM_C)) {
+        sum = vtac_e2(l->k, VTAC_E_ADD, sum, vtac_arg(l, l->node, VTAC_QGEMM_C, at));
     }
     if (!vtac_has_in(l, y)) { /* floats */
-        const vtac_expr *scale = vtac_e2(l->k, VTAC_E_MUL, vtac_axis_arg(l, l->node, 1, 0, at),
-                                         vtac_axis_arg(l, l->node, 4, last, at));
+        const vtac_expr *scale =
+            vtac_e2(l->k, VTAC_E_MUL, vtac_axis_arg(l, l->node, VTAC_QLINEAR_PAIR_A_SCALE, 0, at),
+                    vtac_axis_arg(l, l->node, VTAC_QLINEAR_PAIR_B_SCALE, last, at));
         scale = vtac_e2(l->k, VTAC_E_MUL, vtac_e_float(l->k, VTAC_F32, alpha), scale);
         return vtac_e2(l->k, VTAC_E_MUL, vtac_e_cast(l->k, VTAC_F32, sum), scale);
     }
     const vtac_rounding rounding = vtac_rounding_of(l->node);
     if (rounding != VTAC_ROUND_EVEN) {
         const vtac_expr *channel = p->column ? vtac_e_index(l->k, 0) : at[last];
-        const vtac_expr *factor = vtac_let(l->k, "factor", vtac_tfl_output_scale(l, 1, 4, y, true, channel));
+        const vtac_expr *factor = vtac_let(
+            l->k, "factor",
+            vtac_tfl_output_scale(l, VTAC_QLINEAR_PAIR_A_SCALE, VTAC_QLINEAR_PAIR_B_SCALE, y, true, channel));
         return vtac_tfl_stored(l, vtac_tfl_scaled(l, sum, factor, rounding),
-                               vtac_has_in(l, y + 1) ? vtac_axis_arg(l, l->node, y + 1, 0, at) : NULL,
+                               vtac_has_in(l, y_zero) ? vtac_axis_arg(l, l->node, y_zero, 0, at) : NULL,
                                vtac_type_out(l, 0)->dtype);
     }
-    const vtac_expr *scale =
-        vtac_output_scale(l, 1, 4, y, alpha, p->column ? vtac_e_index(l->k, 0) : at[last]);
-    const vtac_expr *zero = vtac_has_in(l, y + 1) ? vtac_axis_arg(l, l->node, y + 1, 0, at) : NULL;
-    const bool zero_known = zero == NULL || vtac_in_constant(l->graph, l->node, y + 1) != NULL;
+    const vtac_expr *scale = vtac_output_scale(l, VTAC_QLINEAR_PAIR_A_SCALE, VTAC_QLINEAR_PAIR_B_SCALE, y,
+                                               alpha, p->column ? vtac_e_index(l->k, 0) : at[last]);
+    const vtac_expr *zero = vtac_has_in(l, y_zero) ? vtac_axis_arg(l, l->node, y_zero, 0, at) : NULL;
+    const bool zero_known = zero == NULL || vtac_in_constant(l->graph, l->node, y_zero) != NULL;
     if (p->narrow && zero_known) {
-        return vtac_rescale_to(l, l->node, sum, scale, y + 1);
+        return vtac_rescale_to(l, l->node, sum, scale, y_zero);
     }
     return vtac_rescale(l, sum, scale, false, zero, vtac_type_out(l, 0)->dtype);
 }
@@ -727,7 +732,8 @@ static const vtac_expr *requantize_sum(vtac_lower *l, const vtac_product *p, con
 /* A MatMul of few rows reads what a Transpose of the last two axes reads, which then has nothing to do. */
 static const vtac_node *transposed_right(const vtac_program *program, const vtac_node *node)
 {
-    const vtac_value *b = node->op == VTAC_OP_MATMUL ? &program->graph->values[node->inputs[1]] : NULL;
+    const vtac_value *b =
+        node->op == VTAC_OP_MATMUL ? &program->graph->values[node->inputs[VTAC_MATMUL_B]] : NULL;
     const vtac_node *transpose =
         b == NULL || b->node == 0 || b->constant != NULL ? NULL : &program->graph->nodes[b->node];
     const uint32_t rank = b == NULL ? 0 : b->type.rank;
@@ -756,12 +762,12 @@ static bool as_transposed(vtac_program *program, const vtac_node *node, vtac_nod
          program->segments[transpose->outputs[0]] != program->segments[node->outputs[0]])) {
         return false;
     }
-    inputs[0] = node->inputs[0];
-    inputs[1] = transpose->inputs[0];
+    inputs[VTAC_MATMUL_A] = node->inputs[VTAC_MATMUL_A];
+    inputs[VTAC_MATMUL_B] = transpose->inputs[0];
     *as = *node;
     as->inputs = inputs;
     vtac_lower l = {.program = program, .graph = program->graph, .node = as};
-    vtac_product p = {.b = 1, .b_transposed = true};
+    vtac_product p = {.b = VTAC_MATMUL_B, .b_transposed = true};
     shape_product(&l, &p);
     return vtac_product_is_dots(&l, &p);
 }
@@ -769,25 +775,26 @@ static bool as_transposed(vtac_program *program, const vtac_node *node, vtac_nod
 bool vtac_product_skips(vtac_program *program, const vtac_node *node)
 {
     vtac_node as;
-    vtac_value_id inputs[2];
+    vtac_value_id inputs[VTAC_MATMUL_INPUTS];
     const vtac_node_id user =
         node->op == VTAC_OP_TRANSPOSE ? vtac_only_user_of(program->graph, node->outputs[0]) : 0;
     return user != 0 && program->graph->nodes[user].op == VTAC_OP_MATMUL &&
-           program->graph->nodes[user].inputs[1] == node->outputs[0] &&
+           program->graph->nodes[user].inputs[VTAC_MATMUL_B] == node->outputs[0] &&
            as_transposed(program, &program->graph->nodes[user], &as, inputs);
 }
 
 vta_status vtac_lower_matmul(vtac_lower *l)
 {
-    vtac_product p = {.b = 1};
+    vtac_product p = {.b = VTAC_MATMUL_B};
     if (l->node->op == VTAC_OP_QLINEAR_MATMUL) {
-        p = (vtac_product){.b = 3, .a_zero = 2, .b_zero = 5};
+        p = (vtac_product){
+            .b = VTAC_QLINEAR_PAIR_B, .a_zero = VTAC_QLINEAR_PAIR_A_ZERO, .b_zero = VTAC_QLINEAR_PAIR_B_ZERO};
     } else if (l->node->op == VTAC_OP_MATMUL_INTEGER) {
-        p.a_zero = vtac_has_in(l, 2) ? 2 : 0;
-        p.b_zero = vtac_has_in(l, 3) ? 3 : 0;
+        p.a_zero = vtac_has_in(l, VTAC_MATMUL_INTEGER_A_ZERO) ? VTAC_MATMUL_INTEGER_A_ZERO : 0;
+        p.b_zero = vtac_has_in(l, VTAC_MATMUL_INTEGER_B_ZERO) ? VTAC_MATMUL_INTEGER_B_ZERO : 0;
     }
     vtac_node as;
-    vtac_value_id inputs[2];
+    vtac_value_id inputs[VTAC_MATMUL_INPUTS];
     const vtac_node *node = l->node;
     p.b_transposed = as_transposed(l->program, node, &as, inputs);
     l->node = p.b_transposed ? &as : node;
@@ -808,10 +815,10 @@ static const vtac_expr *gemm_finish(vtac_lower *l, const vtac_product *p, const 
     if (alpha != 1.0) {
         sum = vtac_e2(l->k, VTAC_E_MUL, vtac_e_float(l->k, p->type, alpha), sum);
     }
-    if (!vtac_has_in(l, 2)) {
+    if (!vtac_has_in(l, VTAC_GEMM_C)) {
         return sum;
     }
-    const vtac_expr *c = vtac_arg(l, l->node, 2, at);
+    const vtac_expr *c = vtac_arg(l, l->node, VTAC_GEMM_C, at);
     c = beta != 1.0 ? vtac_e2(l->k, VTAC_E_MUL, vtac_e_float(l->k, p->type, beta), c) : c;
     return vtac_e2(l->k, VTAC_E_ADD, sum, c);
 }
@@ -819,10 +826,10 @@ static const vtac_expr *gemm_finish(vtac_lower *l, const vtac_product *p, const 
 vta_status vtac_lower_gemm(vtac_lower *l)
 {
     const bool quantized = l->node->op == VTAC_OP_QGEMM;
-    vtac_product p = {.b = quantized ? 3 : 1};
+    vtac_product p = {.b = quantized ? VTAC_QGEMM_B : VTAC_GEMM_B};
     if (quantized) {
-        p.a_zero = vtac_has_in(l, 2) ? 2 : 0;
-        p.b_zero = vtac_has_in(l, 5) ? 5 : 0;
+        p.a_zero = vtac_has_in(l, VTAC_QGEMM_A_ZERO) ? VTAC_QGEMM_A_ZERO : 0;
+        p.b_zero = vtac_has_in(l, VTAC_QGEMM_B_ZERO) ? VTAC_QGEMM_B_ZERO : 0;
     }
     p.a_transposed = vtac_attr_int(l->node, "transA", 0) != 0;
     p.b_transposed = vtac_attr_int(l->node, "transB", 0) != 0;

@@ -11,23 +11,23 @@
 
 #include "matmul.h"
 
-typedef struct choice {
+typedef struct tile_choice {
     int64_t rows, vectors, depth, chunk;
-} choice;
+} tile_choice;
 
-typedef struct choices {
+typedef struct tile_choices {
     char points[VTAC_MAX_POINTS][VTAC_POINT_TEXT];
     double guesses[VTAC_MAX_POINTS];
-    choice items[VTAC_MAX_POINTS];
+    tile_choice items[VTAC_MAX_POINTS];
     uint32_t count;
-} choices;
+} tile_choices;
 
 enum { MAX_LEFT = 14 }; /* rows of a tile of the standard schedule */
 
 /* Half cycles for the whole product, roughly: two products and two loads a cycle; sums of fewer than eight
  * wait for each other; sums that wait in memory are written and read again. Tiles of columns that nothing
  * keeps near come from the next cache. */
-static double cost_of(const vtac_product *p, const choice *c)
+static double cost_of(const vtac_product *p, const tile_choice *c)
 {
     const int64_t lanes = p->regions[0].lanes;
     const int64_t vectors = (p->n + lanes - 1) / lanes;
@@ -42,9 +42,9 @@ static double cost_of(const vtac_product *p, const choice *c)
     return blocks * tiles * ((double)p->k * step + 3.0 * sums * parts + 12.0);
 }
 
-static void add_choice(const vtac_product *p, choices *all, choice c)
+static void add_choice(const vtac_product *p, tile_choices *all, tile_choice c)
 {
-    const choice *first = &all->items[0];
+    const tile_choice *first = &all->items[0];
     const bool again = all->count > 0 && c.rows == first->rows && c.vectors == first->vectors &&
                        c.depth == first->depth && c.chunk == first->chunk;
     if (again || all->count == VTAC_MAX_POINTS) {
@@ -59,33 +59,33 @@ static void add_choice(const vtac_product *p, choices *all, choice c)
 
 /* Tiles of some rows and vectors, with each depth and chunk that makes a difference. By parts of the inner
  * axis a chunk is what it always is. */
-static void add_depths(const vtac_product *p, choices *all, int64_t rows, int64_t vectors)
+static void add_depths(const vtac_product *p, tile_choices *all, int64_t rows, int64_t vectors)
 {
     static const int64_t depths[] = {128, 256, 512};
     const bool deep = p->m >= VTAC_MIN_TILED;
     for (size_t i = 0; deep && i < sizeof depths / sizeof depths[0]; i++) {
         if (vtac_product_is_deep(p, depths[i])) {
-            add_choice(p, all, (choice){rows, vectors, depths[i], 0});
+            add_choice(p, all, (tile_choice){rows, vectors, depths[i], 0});
         }
     }
     const int64_t blocks = (p->m + rows - 1) / rows;
     for (int64_t chunk = 1; chunk < blocks; chunk *= 4) {
-        add_choice(p, all, (choice){rows, vectors, p->k, chunk});
+        add_choice(p, all, (tile_choice){rows, vectors, p->k, chunk});
     }
-    add_choice(p, all, (choice){rows, vectors, p->k, blocks});
+    add_choice(p, all, (tile_choice){rows, vectors, p->k, blocks});
 }
 
 /* The standard one, then all for whose sums, vectors of columns and number of the left there are registers.
  */
-static void list_choices(const vtac_lower *l, const vtac_product *p, choices *all)
+static void list_choices(const vtac_lower *l, const vtac_product *p, tile_choices *all)
 {
     const vtac_product_region *r = &p->regions[0];
     const int64_t registers = (int64_t)l->program->target->vector_count;
     const int64_t columns = (p->n + r->lanes - 1) / r->lanes;
     const bool deep = vtac_product_is_deep(p, p->depth);
     add_choice(p, all,
-               (choice){r->block, r->vectors, deep ? p->depth : p->k,
-                        deep ? 0 : vtac_product_chunk(l, p, r->block)});
+               (tile_choice){r->block, r->vectors, deep ? p->depth : p->k,
+                             deep ? 0 : vtac_product_chunk(l, p, r->block)});
     for (int64_t vectors = 1; vectors <= VTAC_PRODUCT_VECTORS && vectors <= columns; vectors++) {
         for (int64_t rows = 1; rows <= p->m && rows * vectors + vectors + 1 <= registers; rows++) {
             const int64_t blocks = (p->m + rows - 1) / rows;
@@ -141,7 +141,7 @@ void vtac_product_choose(const vtac_lower *l, vtac_product *p)
 bool vtac_product_ask(const vtac_lower *l, vtac_product *p)
 {
     char shape[224];
-    choices *all = calloc(1, sizeof *all);
+    tile_choices *all = calloc(1, sizeof *all);
     if (all == NULL) {
         return false; /* the standard one will do */
     }
@@ -159,7 +159,7 @@ bool vtac_product_ask(const vtac_lower *l, vtac_product *p)
                                      .guesses = all->guesses,
                                      .count = all->count};
     const uint32_t point = vtac_schedule_pick(l->program->schedules, &space);
-    const choice c = all->items[point];
+    const tile_choice c = all->items[point];
     free(all);
     if (point != space.standard) {
         p->tile_rows = c.rows;

@@ -91,7 +91,7 @@ vta_status vtac_lower_det(vtac_lower *l)
 
 vta_status vtac_lower_col2im(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_COL2IM_X);
     const vtac_type *y = vtac_type_out(l, 0);
     vtac_window w;
     VTA_TRY(vtac_col2im_window(l->graph, l->node, &w, l->diag));
@@ -117,7 +117,7 @@ vta_status vtac_lower_col2im(vtac_lower *l)
         place = vtac_i_add(l->k, vtac_i_mulc(l->k, place, w.extent[i]), step);
     }
     const vtac_expr *where[] = {at[0], row, place};
-    vtac_store(l->k, sum, zero, E2(ADD, vtac_e_load(l->k, sum, zero), vtac_in_at(l, 0, where)));
+    vtac_store(l->k, sum, zero, E2(ADD, vtac_e_load(l->k, sum, zero), vtac_in_at(l, VTAC_COL2IM_X, where)));
     vtac_close(l, 2 * w.axes);
     vtac_out_at(l, 0, at, vtac_e_load(l->k, sum, zero));
     vtac_close(l, loops);

@@ -12,13 +12,13 @@
 
 /* Extent of one mean: the marked axes of `loops`. These are the input's axes, but groups of channels split
  * axis 1 in two: the group and the channel within the group. */
-typedef struct span {
+typedef struct norm_span {
     vtac_type loops;
     bool marks[VTAC_MAX_RANK];
     int64_t channels;     /* of a group; 0: no groups */
     uint32_t first, last; /* of the marked axes at the end, whose elements are one row, counted by `last` */
     int64_t row;
-} span;
+} norm_span;
 
 /* Over all axes from one on. */
 static bool is_layer(vtac_op op)
@@ -26,7 +26,7 @@ static bool is_layer(vtac_op op)
     return op == VTAC_OP_LAYER_NORMALIZATION || op == VTAC_OP_RMS_NORMALIZATION;
 }
 
-static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *index, const vtac_expr **at)
+static void span_place(vtac_lower *l, const norm_span *s, const vtac_expr *const *index, const vtac_expr **at)
 {
     if (s->channels == 0) {
         memcpy(at, index, s->loops.rank * sizeof(vtac_expr *));
@@ -37,16 +37,16 @@ static void span_place(vtac_lower *l, const span *s, const vtac_expr *const *ind
     memcpy(at + 2, index + 3, (s->loops.rank - 3) * sizeof(vtac_expr *));
 }
 
-static const vtac_expr *span_value(vtac_lower *l, const span *s, const vtac_expr *const *index)
+static const vtac_expr *span_value(vtac_lower *l, const norm_span *s, const vtac_expr *const *index)
 {
     const vtac_expr *at[VTAC_MAX_RANK];
     span_place(l, s, index, at);
-    return vtac_in_at(l, 0, at);
+    return vtac_in_at(l, VTAC_NORM_X, at);
 }
 
 /* The row of marked axes at the end goes by vectors. Without what follows in the kernel telling its axes
  * apart it is all of them, else the last. */
-static void find_row(const vtac_lower *l, span *s)
+static void find_row(const vtac_lower *l, norm_span *s)
 {
     s->first = s->last = vtac_lane_axis(&s->loops, 0);
     s->row = s->loops.dim[s->last];
@@ -63,13 +63,13 @@ static void find_row(const vtac_lower *l, span *s)
     }
 }
 
-static int64_t span_lanes(const vtac_lower *l, const span *s)
+static int64_t span_lanes(const vtac_lower *l, const norm_span *s)
 {
     return s->marks[s->last] ? vtac_row_lanes(l, vtac_compute_type(s->loops.dtype), s->row) : 1;
 }
 
 /* Opens the marked axes, but for those that go by vectors. */
-static uint32_t open_marked(vtac_lower *l, const span *s, int64_t lanes, const vtac_expr **index)
+static uint32_t open_marked(vtac_lower *l, const norm_span *s, int64_t lanes, const vtac_expr **index)
 {
     bool marks[VTAC_MAX_RANK];
     memcpy(marks, s->marks, sizeof marks);
@@ -81,7 +81,7 @@ static uint32_t open_marked(vtac_lower *l, const span *s, int64_t lanes, const v
 }
 
 typedef struct summing {
-    const span *s;
+    const norm_span *s;
     const vtac_expr **index;
     const vtac_buffer *mean;
     vtac_buffer *sum;
@@ -100,7 +100,8 @@ static void add_one(vtac_lower *l, void *context, const vtac_expr *i, const vtac
 }
 
 /* The sum of all values, or of their squared distances from the mean. */
-static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *mean, const vtac_expr **index)
+static const vtac_expr *sum_of(vtac_lower *l, const norm_span *s, const vtac_buffer *mean,
+                               const vtac_expr **index)
 {
     const vtac_dtype type = vtac_compute_type(s->loops.dtype);
     const int64_t lanes = span_lanes(l, s);
@@ -117,8 +118,8 @@ static const vtac_expr *sum_of(vtac_lower *l, const span *s, const vtac_buffer *
 }
 
 /* Mean and 1 / sqrt(variance + epsilon) over the marked axes, into two locals; the other indices are open. */
-static void lower_moments(vtac_lower *l, const span *s, double epsilon, vtac_buffer *mean, vtac_buffer *scale,
-                          const vtac_expr **index)
+static void lower_moments(vtac_lower *l, const norm_span *s, double epsilon, vtac_buffer *mean,
+                          vtac_buffer *scale, const vtac_expr **index)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     const vtac_dtype type = vtac_compute_type(s->loops.dtype);
@@ -166,7 +167,7 @@ static vta_status mark_named(const vtac_node *node, uint32_t rank, bool *marks, 
 
 bool vtac_norm_shape_of(const vtac_graph *graph, const vtac_node *node, vtac_norm_shape *out)
 {
-    const int64_t channels = vtac_in_type(graph, node, 0)->dim[1];
+    const int64_t channels = vtac_in_type(graph, node, VTAC_NORM_X)->dim[1];
     bool marks[4] = {false, false, true, true};
     vta_diag ignored = {0}; /* the row-major form says it */
     if (node->op == VTAC_OP_MEAN_VARIANCE) {
@@ -184,12 +185,12 @@ bool vtac_norm_shape_of(const vtac_graph *graph, const vtac_node *node, vtac_nor
 
 /* Layer: all axes from `axis`; instance: spatial ones; group: those and some channels; else the ones named.
  */
-static vta_status span_of(vtac_lower *l, span *s)
+static vta_status span_of(vtac_lower *l, norm_span *s)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_NORM_X);
     const vtac_op op = l->node->op;
     uint32_t axis = 2;
-    *s = (span){.loops = *x};
+    *s = (norm_span){.loops = *x};
     if (op == VTAC_OP_MEAN_VARIANCE) {
         return mark_named(l->node, s->loops.rank, s->marks, l->diag);
     }
@@ -214,7 +215,7 @@ static vta_status span_of(vtac_lower *l, span *s)
 }
 
 /* LayerNormalization gives the mean and the scale, too. */
-static void store_moments(vtac_lower *l, const span *s, const vtac_expr **index, const vtac_buffer *mean,
+static void store_moments(vtac_lower *l, const norm_span *s, const vtac_expr **index, const vtac_buffer *mean,
                           const vtac_buffer *scale)
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -231,7 +232,7 @@ static void store_moments(vtac_lower *l, const span *s, const vtac_expr **index,
 }
 
 typedef struct normal {
-    const span *s;
+    const norm_span *s;
     const vtac_expr **index;
     const vtac_buffer *mean, *scale;
 } normal;
@@ -244,18 +245,20 @@ static void store_normal(vtac_lower *l, void *context, const vtac_expr *i, const
     (void)lane;
     n->index[n->s->last] = i;
     span_place(l, n->s, n->index, at);
-    const vtac_expr *off = E2(SUB, vtac_in_at(l, 0, at), vtac_e_load(l->k, n->mean, zero));
+    const vtac_expr *off = E2(SUB, vtac_in_at(l, VTAC_NORM_X, at), vtac_e_load(l->k, n->mean, zero));
     const vtac_expr *y = E2(MUL, off, vtac_e_load(l->k, n->scale, zero));
     if (l->node->op != VTAC_OP_MEAN_VARIANCE) {
-        y = E2(MUL, y, vtac_norm_parameter(l, 1, n->index[1], at));
-        y = vtac_has_in(l, 2) ? E2(ADD, y, vtac_norm_parameter(l, 2, n->index[1], at)) : y;
+        y = E2(MUL, y, vtac_norm_parameter(l, VTAC_NORM_SCALE, n->index[1], at));
+        y = vtac_has_in(l, VTAC_NORM_BIAS)
+                ? E2(ADD, y, vtac_norm_parameter(l, VTAC_NORM_BIAS, n->index[1], at))
+                : y;
     }
     vtac_out_at(l, 0, at, y);
 }
 
 vta_status vtac_lower_layer_norm(vtac_lower *l)
 {
-    span s;
+    norm_span s;
     VTA_TRY(span_of(l, &s));
     VTA_TRY(vtac_begin(l, ""));
     find_row(l, &s);

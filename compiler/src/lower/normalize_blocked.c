@@ -194,8 +194,8 @@ static void store_normal(vtac_lower *l, const norm *n)
 
 static void shape_of(vtac_lower *l, norm *n)
 {
-    const vtac_layout *f = &l->program->layouts[l->node->inputs[0]];
-    *n = (norm){.x = l->node->inputs[0], .x_type = vtac_type_in(l, 0), .lanes = f->block};
+    const vtac_layout *f = &l->program->layouts[l->node->inputs[VTAC_NORM_X]];
+    *n = (norm){.x = l->node->inputs[VTAC_NORM_X], .x_type = vtac_type_in(l, VTAC_NORM_X), .lanes = f->block};
     (void)vtac_norm_shape_of(l->graph, l->node, &n->s);
     n->type = vtac_compute_type(n->x_type->dtype);
     n->batches = n->s.over_batch ? n->x_type->dim[0] : 1;
@@ -208,8 +208,8 @@ static void make_buffers(vtac_lower *l, norm *n)
     n->sums = vtac_local(l, "sums", n->type, SUMS * n->lanes);
     n->mean = vtac_local(l, "mean", n->type, n->lanes);
     n->scale = vtac_local(l, "scale", n->type, n->lanes);
-    n->gain = vtac_has_in(l, 1) ? vtac_local(l, "gain", n->type, n->lanes) : NULL;
-    n->bias = vtac_has_in(l, 2) ? vtac_local(l, "bias", n->type, n->lanes) : NULL;
+    n->gain = vtac_has_in(l, VTAC_NORM_SCALE) ? vtac_local(l, "gain", n->type, n->lanes) : NULL;
+    n->bias = vtac_has_in(l, VTAC_NORM_BIAS) ? vtac_local(l, "bias", n->type, n->lanes) : NULL;
     n->parts = n->s.channels > 1 ? vtac_local(l, "parts", n->type, n->lanes) : NULL;
     n->totals = n->s.channels > 1 ? vtac_local(l, "totals", n->type, n->lanes) : NULL;
 }

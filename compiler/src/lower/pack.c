@@ -10,6 +10,8 @@
  *             quantized on the way there
  *
  *   lined     for each lane, the columns of a fetched row that it holds
+ *
+ * Without vectors the second stage writes the device's memory itself, one lane after the other.
  */
 #include "device.h"
 #include "layout.h"
@@ -27,6 +29,7 @@ typedef struct packer {
     vtac_buffer *from, *to, *fetched, *lined, *places;
     int64_t taps;                   /* lanes that hold something: those of all places of the window */
     int64_t fetched_rows, width;    /* of one channel; of a row */
+    bool directly;                  /* no rows of lanes are made */
     bool all_at_once;               /* the whole image is fetched and lined up: its rows are one */
     int64_t columns;                /* places that lie side by side there */
     int64_t bytes, words;           /* in a vector */
@@ -57,10 +60,10 @@ static void pack_along(const packer *p, int64_t begin, int64_t end, int64_t lane
 
 /* ---- fetched rows */
 
-typedef struct row {
+typedef struct memory_row {
     const vtac_expr *to, *from; /* places of the row's first column, there and in the tensor */
     const vtac_expr *c, *y;
-} row;
+} memory_row;
 
 static int64_t clamp_place(int64_t value, int64_t low, int64_t high)
 {
@@ -77,21 +80,23 @@ static const vtac_expr *flip_bytes(const packer *p, const vtac_expr *value)
 static void pack_border(const packer *p, const vtac_expr *x, const void *of)
 {
     vtac_kernel *k = p->l->k;
-    vtac_store(k, p->fetched, vtac_i_add(k, ((const row *)of)->to, x), vtac_e_int(k, VTAC_I8, p->g.zero));
+    vtac_store(k, p->fetched, vtac_i_add(k, ((const memory_row *)of)->to, x),
+               vtac_e_int(k, VTAC_I8, p->g.zero));
 }
 
-static const vtac_expr *quantize_element(const packer *p, const row *r, const vtac_expr *x,
+static const vtac_expr *quantize_element(const packer *p, const memory_row *r, const vtac_expr *x,
                                          const vtac_expr *lane)
 {
     const vtac_expr *const image[] = {p->n, r->c, r->y, x};
     const vtac_expr *const line[] = {p->n, r->c, x};
     const bool is_image = p->l->graph->values[p->quantize->outputs[0]].type.rank == 4;
     const vtac_expr *const *at = is_image ? image : line;
-    return lane == NULL ? vtac_point_quantize(p->l, p->quantize, at)
-                        : vtac_quick_element(p->l, &p->quick, vtac_arg(p->l, p->quantize, 0, at), lane);
+    return lane == NULL
+               ? vtac_point_quantize(p->l, p->quantize, at)
+               : vtac_quick_element(p->l, &p->quick, vtac_arg(p->l, p->quantize, VTAC_QDQ_X, at), lane);
 }
 
-static void put_fetched(const packer *p, const row *r, const vtac_expr *x, const vtac_expr *lane)
+static void put_fetched(const packer *p, const memory_row *r, const vtac_expr *x, const vtac_expr *lane)
 {
     vtac_kernel *k = p->l->k;
     const vtac_expr *column = vtac_i_addc(k, x, -p->g.before[1]);
@@ -107,7 +112,7 @@ static void pack_inside(const packer *p, const vtac_expr *x, const void *of)
 
 typedef struct row_of {
     const packer *p;
-    const row *r;
+    const memory_row *r;
 } row_of;
 
 static void inside_quickly(void *of, const vtac_expr *x, const vtac_expr *lane)
@@ -125,7 +130,7 @@ static void fetch_row(const packer *p, const vtac_expr *c, const vtac_expr *i, c
     const int64_t begin = clamp_place(g->before[1], 0, p->width);
     const int64_t end = clamp_place(g->before[1] + g->shape[3], begin, p->width);
     const int64_t lanes = p->quantize != NULL ? p->words : p->bytes;
-    row r = {.c = c, .y = vtac_let(k, "row", y)};
+    memory_row r = {.c = c, .y = vtac_let(k, "row", y)};
     const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), c);
     const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, plane, g->shape[2]), r.y);
     r.from = vtac_let(k, "from", vtac_i_mulc(k, from, g->shape[3]));
@@ -238,7 +243,8 @@ static vta_status set_places(packer *p)
     const int64_t lined = vtac_device_lanes(g) * p->columns;
     p->fetched =
         vtac_kernel_buffer(p->l->k, "fetched", VTAC_I8, fetched + EVEN * g->stride[1], VTAC_BUFFER_SCRATCH);
-    p->lined = vtac_kernel_buffer(p->l->k, "lined", VTAC_I8, lined + EVEN, VTAC_BUFFER_SCRATCH);
+    p->lined =
+        p->directly ? NULL : vtac_kernel_buffer(p->l->k, "lined", VTAC_I8, lined + EVEN, VTAC_BUFFER_SCRATCH);
     return VTA_OK;
 }
 
@@ -295,6 +301,53 @@ static void put_row(packer *p)
     vtac_end(k);
 }
 
+/* Fills the blocks that have lanes without a tap. */
+static void fill_blocks(const packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    const int64_t full = p->taps / g->lanes;
+    const vtac_expr *block = vtac_for(k, VTAC_LOOP_SERIAL, vtac_device_lanes(g) / g->lanes - full, "block");
+    const vtac_expr *q = vtac_i_mulc(k, vtac_i_addc(k, block, full), g->lanes);
+    const vtac_expr *to = vtac_let(k, "to", vtac_device_row(p->l, g, p->n, q, p->y));
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, p->columns * g->lanes, "i");
+    vtac_store(k, p->to, vtac_i_add(k, to, i), vtac_e_int(k, VTAC_I8, g->zero));
+    vtac_end(k);
+    vtac_end(k);
+}
+
+/* Lane after lane, from the fetched rows or from the tensor. */
+static void put_lanes(const packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    if (p->taps < vtac_device_lanes(g)) {
+        fill_blocks(p);
+    }
+    const vtac_expr *q = vtac_for(k, VTAC_LOOP_SERIAL, p->taps, "q");
+    const vtac_expr *begin;
+    if (p->places != NULL) {
+        begin = vtac_e_load(k, p->places, q);
+    } else {
+        const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), q);
+        begin = vtac_i_mulc(k, vtac_i_add(k, vtac_i_mulc(k, plane, g->shape[2]), p->y), g->shape[3]);
+    }
+    begin = vtac_let(k, "begin", begin);
+    const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, p->all_at_once ? g->stored[2] : 1, "y");
+    const vtac_expr *y = p->all_at_once ? i : p->y;
+    const vtac_expr *to = vtac_let(k, "to", vtac_device_row(p->l, g, p->n, q, y));
+    const int64_t line = p->places != NULL ? g->stride[0] * p->width : g->shape[3];
+    const vtac_expr *from = vtac_let(k, "from", vtac_i_add(k, begin, vtac_i_mulc(k, i, line)));
+    const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, g->stored[3], "x");
+    const vtac_expr *place = vtac_i_add(k, from, vtac_i_mulc(k, x, p->places != NULL ? g->stride[1] : 1));
+    const vtac_expr *value =
+        p->places != NULL ? vtac_e_load(k, p->fetched, place) : flip_bytes(p, vtac_e_load(k, p->from, place));
+    vtac_store(k, p->to, vtac_i_add(k, to, vtac_i_mulc(k, x, g->lanes)), value);
+    vtac_end(k);
+    vtac_end(k);
+    vtac_end(k);
+}
+
 /* A row of an image that is not there: a tile is full though the batch is not. */
 static void put_nothing(const packer *p)
 {
@@ -315,6 +368,10 @@ static void pack_row(packer *p)
 {
     if (p->fetched != NULL) {
         fetch_line(p);
+    }
+    if (p->directly) {
+        put_lanes(p);
+        return;
     }
     if (p->places != NULL) {
         line_up(p);
@@ -408,13 +465,14 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
     packer p = plan_packer(l->program, &g);
     p.l = l;
     p.quantize = quantizes ? before : NULL;
+    p.directly = l->program->target->is_scalar && g.rows == 1 && (is_window(&g) || !quantizes);
     VTA_TRY(vtac_device_place(l, 0, vtac_attr_int(l->node, "offset", 0)));
     VTA_TRY(vtac_begin(l, p.quantize != NULL ? "+QuantizeLinear" : ""));
     p.from = p.quantize == NULL ? vtac_in(l, 0) : NULL;
     p.to = vtac_out(l, 0);
     if (is_window(&g)) {
         VTA_TRY(set_places(&p));
-    } else if (p.quantize != NULL || p.taps % g.lanes != 0) {
+    } else if (!p.directly && (p.quantize != NULL || p.taps % g.lanes != 0)) {
         p.lined = vtac_kernel_buffer(l->k, "lined", VTAC_I8, vtac_device_lanes(&g) * p.columns,
                                      VTAC_BUFFER_SCRATCH);
         p.fetched = p.lined;

@@ -15,7 +15,8 @@
 #define SOLO(fn, text)
 #define ALIAS
 #define FOLDED(text)
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...) lowering
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, fold, lowering, ...)  \
+    lowering
 #include "vtac/ops.def"
 vtac_point_fn vtac_point_expr;  /* EXPR */
 vtac_point_fn vtac_point_unary; /* UNARY */

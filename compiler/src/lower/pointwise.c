@@ -343,14 +343,15 @@ const vtac_expr *vtac_point_mean(vtac_lower *l, const vtac_node *n, const vtac_e
 const vtac_expr *vtac_point_bit_shift(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
     const bool left = vtac_attr_string(n, "direction", "LEFT")[0] == 'L';
-    return vtac_e2(l->k, left ? VTAC_E_SHL : VTAC_E_SHR, vtac_arg(l, n, 0, at), vtac_arg(l, n, 1, at));
+    return vtac_e2(l->k, left ? VTAC_E_SHL : VTAC_E_SHR, vtac_arg(l, n, VTAC_BINARY_A, at),
+                   vtac_arg(l, n, VTAC_BINARY_B, at));
 }
 
 /* Remainder: with fmod it has the dividend's sign, otherwise the divisor's. */
 const vtac_expr *vtac_point_mod(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *a = bind_value(l, vtac_arg(l, n, 0, at));
-    const vtac_expr *b = bind_value(l, vtac_arg(l, n, 1, at));
+    const vtac_expr *a = bind_value(l, vtac_arg(l, n, VTAC_BINARY_A, at));
+    const vtac_expr *b = bind_value(l, vtac_arg(l, n, VTAC_BINARY_B, at));
     const vtac_expr *zero = number_like(l, a, 0.0);
     const vtac_expr *rest;
     if (a != NULL && vtac_dtype_kind(a->type) == 'f') {
@@ -369,9 +370,9 @@ const vtac_expr *vtac_point_mod(vtac_lower *l, const vtac_node *n, const vtac_ex
 
 const vtac_expr *vtac_point_pow(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_arg(l, n, 0, at);
-    const vtac_expr *y = vtac_arg(l, n, 1, at);
-    const vtac_tensor *constant = vtac_in_constant(l->graph, n, 1);
+    const vtac_expr *x = vtac_arg(l, n, VTAC_POW_X, at);
+    const vtac_expr *y = vtac_arg(l, n, VTAC_POW_EXPONENT, at);
+    const vtac_tensor *constant = vtac_in_constant(l->graph, n, VTAC_POW_EXPONENT);
     if (x == NULL || y == NULL) {
         return NULL;
     }
@@ -393,22 +394,25 @@ const vtac_expr *vtac_point_pow(vtac_lower *l, const vtac_node *n, const vtac_ex
 
 const vtac_expr *vtac_point_prelu(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *x = bind_value(l, vtac_arg(l, n, 0, at));
-    return select_value(l, less(l, x, number_like(l, x, 0.0)), mul(l, x, vtac_arg(l, n, 1, at)), x);
+    const vtac_expr *x = bind_value(l, vtac_arg(l, n, VTAC_PRELU_X, at));
+    return select_value(l, less(l, x, number_like(l, x, 0.0)),
+                        mul(l, x, vtac_arg(l, n, VTAC_PRELU_SLOPE, at)), x);
 }
 
 const vtac_expr *vtac_point_where(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    return select_value(l, vtac_arg(l, n, 0, at), vtac_arg(l, n, 1, at), vtac_arg(l, n, 2, at));
+    return select_value(l, vtac_arg(l, n, VTAC_WHERE_CONDITION, at), vtac_arg(l, n, VTAC_WHERE_X, at),
+                        vtac_arg(l, n, VTAC_WHERE_Y, at));
 }
 
 const vtac_expr *vtac_point_clip(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_arg(l, n, 0, at);
-    if (vtac_in_type(l->graph, n, 1) != NULL) {
-        x = maximum(l, vtac_arg(l, n, 1, at), x);
+    const vtac_expr *x = vtac_arg(l, n, VTAC_CLIP_X, at);
+    if (vtac_in_type(l->graph, n, VTAC_CLIP_MIN) != NULL) {
+        x = maximum(l, vtac_arg(l, n, VTAC_CLIP_MIN, at), x);
     }
-    return vtac_in_type(l->graph, n, 2) != NULL ? minimum(l, vtac_arg(l, n, 2, at), x) : x;
+    return vtac_in_type(l->graph, n, VTAC_CLIP_MAX) != NULL ? minimum(l, vtac_arg(l, n, VTAC_CLIP_MAX, at), x)
+                                                            : x;
 }
 
 const vtac_expr *vtac_point_is_nan(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
@@ -431,7 +435,7 @@ const vtac_expr *vtac_point_is_inf(vtac_lower *l, const vtac_node *n, const vtac
 /* x, scale, bias, mean, variance: per channel */
 const vtac_expr *vtac_point_batch_norm(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_arg(l, n, 0, at);
+    const vtac_expr *x = vtac_arg(l, n, VTAC_BATCH_NORM_X, at);
     const vtac_expr *p[4];
     for (uint32_t i = 0; i < 4; i++) {
         p[i] = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, vtac_axis_arg(l, n, i + 1, 1, at));

@@ -16,7 +16,6 @@ enum { MAX_SCALES = 1 << 16 }; /* of a table by window size; beyond, the run wor
 enum { NARROW_SUM = (1 << 24) / 255 };
 /* Elements of a row of sums that a thread keeps; of a window that LLVM unrolls. */
 enum { MAX_ROW = 1 << 14, MAX_UNROLLED = 9 };
-enum { X_SCALE = 1, X_ZERO = VTAC_POOL_X_ZERO, Y_SCALE, Y_ZERO }; /* inputs of a quantized pool */
 
 typedef struct pool_shape {
     bool is_max, is_lp, quantized, count_all;
@@ -41,7 +40,7 @@ const vtac_expr *vtac_lp_root(vtac_lower *l, const vtac_expr *sum, int64_t p)
 /* TensorFlow Lite adds the numbers as they are. */
 const vtac_expr *vtac_pool_element(vtac_lower *l, const vtac_expr *x)
 {
-    return vtac_rounding_of(l->node) == VTAC_ROUND_EVEN ? vtac_centred(l, l->node, x, X_ZERO)
+    return vtac_rounding_of(l->node) == VTAC_ROUND_EVEN ? vtac_centred(l, l->node, x, VTAC_QLINEAR_X_ZERO)
                                                         : vtac_e_cast(l->k, VTAC_I32, x);
 }
 
@@ -65,17 +64,18 @@ int64_t vtac_window_elements(const vtac_window *w)
 
 const vtac_expr *vtac_mean_scale(vtac_lower *l, int64_t max, const vtac_expr *count)
 {
-    const vtac_tensor *x = vtac_in_constant(l->graph, l->node, X_SCALE);
-    const vtac_tensor *y = vtac_in_constant(l->graph, l->node, Y_SCALE);
+    const vtac_tensor *x = vtac_in_constant(l->graph, l->node, VTAC_QLINEAR_X_SCALE);
+    const vtac_tensor *y = vtac_in_constant(l->graph, l->node, VTAC_QLINEAR_Y_SCALE);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     if (vtac_rounding_of(l->node) != VTAC_ROUND_EVEN) {
         return count != NULL && count->op == VTAC_E_INT ? vtac_e_int(l->k, VTAC_I32, count->i)
                                                         : vtac_e_cast(l->k, VTAC_I32, count);
     }
     if (x == NULL || y == NULL || count == NULL || (count->op != VTAC_E_INT && max > MAX_SCALES)) {
-        const vtac_expr *all =
-            E2(MUL, vtac_e_load(l->k, vtac_in(l, Y_SCALE), zero), vtac_e_cast(l->k, VTAC_F32, count));
-        return vtac_let(l->k, "scale", E2(DIV, vtac_e_load(l->k, vtac_in(l, X_SCALE), zero), all));
+        const vtac_expr *all = E2(MUL, vtac_e_load(l->k, vtac_in(l, VTAC_QLINEAR_Y_SCALE), zero),
+                                  vtac_e_cast(l->k, VTAC_F32, count));
+        return vtac_let(l->k, "scale",
+                        E2(DIV, vtac_e_load(l->k, vtac_in(l, VTAC_QLINEAR_X_SCALE), zero), all));
     }
     const float sx = (float)vtac_tensor_float(x, 0);
     const float sy = (float)vtac_tensor_float(y, 0);
@@ -113,18 +113,18 @@ static const vtac_expr *tfl_mean(vtac_lower *l, const vtac_expr *sum, const vtac
     if (l->node->op == VTAC_OP_QLINEAR_AVERAGE_POOL) {
         return vtac_tfl_stored(l, divide_sum(l, sum, count), NULL, dtype);
     }
-    const vtac_tensor *in[5];
-    for (uint32_t i = X_SCALE; i <= Y_ZERO; i++) {
+    const vtac_tensor *in[VTAC_QLINEAR_INPUTS];
+    for (uint32_t i = VTAC_QLINEAR_X_SCALE; i <= VTAC_QLINEAR_Y_ZERO; i++) {
         in[i] = vtac_in_constant(l->graph, l->node, i);
         if (in[i] == NULL || count == NULL || count->op != VTAC_E_INT) {
             (void)vtac_unsupported(l, "a mean that only the run knows the scale of");
             return zero;
         }
     }
-    const float x_scale = (float)vtac_tensor_float(in[X_SCALE], 0);
-    const float y_scale = (float)vtac_tensor_float(in[Y_SCALE], 0);
-    const int64_t x_zero = vtac_tensor_int(in[X_ZERO], 0);
-    const int64_t y_zero = vtac_tensor_int(in[Y_ZERO], 0);
+    const float x_scale = (float)vtac_tensor_float(in[VTAC_QLINEAR_X_SCALE], 0);
+    const float y_scale = (float)vtac_tensor_float(in[VTAC_QLINEAR_Y_SCALE], 0);
+    const int64_t x_zero = vtac_tensor_int(in[VTAC_QLINEAR_X_ZERO], 0);
+    const int64_t y_zero = vtac_tensor_int(in[VTAC_QLINEAR_Y_ZERO], 0);
     if (dtype == VTAC_I8) {
         const vtac_tfl_scale factor = vtac_tfl_scale_of((double)x_scale / (double)y_scale);
         sum = E2(SUB, sum, vtac_e_int(l->k, VTAC_I32, x_zero * count->i));
@@ -142,10 +142,11 @@ const vtac_expr *vtac_mean(vtac_lower *l, int64_t max, const vtac_expr *sum, con
         return tfl_mean(l, sum, scale);
     }
     if (max <= NARROW_SUM) {
-        return vtac_rescale_to(l, l->node, sum, scale, Y_ZERO);
+        return vtac_rescale_to(l, l->node, sum, scale, VTAC_QLINEAR_Y_ZERO);
     }
-    const vtac_expr *offset =
-        vtac_has_in(l, Y_ZERO) ? vtac_e_load(l->k, vtac_in(l, Y_ZERO), vtac_e_index(l->k, 0)) : NULL;
+    const vtac_expr *offset = vtac_has_in(l, VTAC_QLINEAR_Y_ZERO)
+                                  ? vtac_e_load(l->k, vtac_in(l, VTAC_QLINEAR_Y_ZERO), vtac_e_index(l->k, 0))
+                                  : NULL;
     return vtac_rescale(l, sum, scale, false, offset, vtac_type_out(l, 0)->dtype);
 }
 
@@ -402,9 +403,9 @@ static void pool_by_rows(vtac_lower *l, pool_rows *r, int64_t reach, int64_t lan
 
 static void pool_plainly(vtac_lower *l, const pool_shape *p, const vtac_window *w, vtac_dtype type)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_POOL_X);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const bool places = l->node->output_count > 1 && l->node->outputs[1] != 0;
+    const bool places = l->node->output_count > 1 && l->node->outputs[VTAC_POOL_INDICES] != 0;
     const sums s = {.value = vtac_local(l, "value", type, 1),
                     .place = places ? vtac_local(l, "place", VTAC_I64, 1) : NULL};
     const vtac_expr *at[VTAC_MAX_RANK];
@@ -440,7 +441,7 @@ static bool is_unrolled(const pool_shape *p, const vtac_window *w, const vtac_ty
 
 vta_status vtac_lower_pool(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_POOL_X);
     const vtac_op op = l->node->op;
     pool_shape p = {.is_max = op == VTAC_OP_MAX_POOL,
                     .is_lp = op == VTAC_OP_LP_POOL,
@@ -458,7 +459,7 @@ vta_status vtac_lower_pool(vtac_lower *l)
     const uint32_t axis = w.axes - 1;
     const int64_t reach = (w.extent[axis] - 1) * w.stride[axis] + (w.kernel[axis] - 1) * w.dilation[axis] + 1;
     const int64_t lanes = vtac_row_lanes(l, type, x->dim[axis + 2]);
-    const bool places = l->node->output_count > 1 && l->node->outputs[1] != 0;
+    const bool places = l->node->output_count > 1 && l->node->outputs[VTAC_POOL_INDICES] != 0;
     if (places || lanes == 1 || reach > MAX_ROW || is_unrolled(&p, &w, x) ||
         vtac_type_elements(vtac_type_out(l, 0)) == 0) {
         pool_plainly(l, &p, &w, type);

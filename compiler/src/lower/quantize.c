@@ -84,38 +84,39 @@ static const vtac_tensor *known_number(const vtac_lower *l, const vtac_node *n, 
 
 const vtac_expr *vtac_quantized_number(vtac_lower *l, const vtac_node *n, const vtac_expr *x)
 {
-    const vtac_tensor *shift = known_number(l, n, 2);
-    return quantize_number(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0),
+    const vtac_tensor *shift = known_number(l, n, VTAC_QDQ_ZERO);
+    return quantize_number(l, x, (float)vtac_tensor_float(known_number(l, n, VTAC_QDQ_SCALE), 0),
                            shift == NULL ? 0 : vtac_tensor_int(shift, 0), dtype_out(l, n));
 }
 
 static bool has_known_scale(const vtac_lower *l, const vtac_node *n)
 {
-    return type_in(l, n, 1)->dtype == VTAC_F32 && known_number(l, n, 1) != NULL;
+    return type_in(l, n, VTAC_QDQ_SCALE)->dtype == VTAC_F32 && known_number(l, n, VTAC_QDQ_SCALE) != NULL;
 }
 
 bool vtac_quantizes_by_numbers(const vtac_lower *l, const vtac_node *n)
 {
     const bool is_byte = dtype_out(l, n) == VTAC_I8 || dtype_out(l, n) == VTAC_U8;
     return n->op == VTAC_OP_QUANTIZE_LINEAR && is_byte && has_known_scale(l, n) &&
-           (type_in(l, n, 2) == NULL || known_number(l, n, 2) != NULL);
+           (type_in(l, n, VTAC_QDQ_ZERO) == NULL || known_number(l, n, VTAC_QDQ_ZERO) != NULL);
 }
 
 const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *x = vtac_to_float(l, vtac_arg(l, n, 0, at));
+    const vtac_expr *x = vtac_to_float(l, vtac_arg(l, n, VTAC_QDQ_X, at));
     const bool is_float = x != NULL && x->type == VTAC_F32;
     if (is_float && vtac_quantizes_by_numbers(l, n)) {
         return vtac_quantized_number(l, n, x);
     }
-    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, load_parameter(l, n, 1, at));
-    const vtac_expr *zero = load_parameter(l, n, 2, at);
+    const vtac_expr *scale =
+        vtac_from_narrow(l, type_in(l, n, VTAC_QDQ_SCALE)->dtype, load_parameter(l, n, VTAC_QDQ_SCALE, at));
+    const vtac_expr *zero = load_parameter(l, n, VTAC_QDQ_ZERO, at);
     scale = vtac_e_cast(l->k, x == NULL ? VTAC_F32 : x->type, scale);
     if (vtac_dtype_kind(dtype_out(l, n)) == 'n' && !vtac_dtype_is_narrow_int(dtype_out(l, n))) {
         return vtac_to_narrow(l, n, dtype_out(l, n), E2(DIV, x, scale)); /* its zero point is 0 */
     }
     if (is_float && has_known_scale(l, n)) {
-        x = exact_quotient(l, x, (float)vtac_tensor_float(known_number(l, n, 1), 0));
+        x = exact_quotient(l, x, (float)vtac_tensor_float(known_number(l, n, VTAC_QDQ_SCALE), 0));
         scale = NULL;
     }
     return vtac_requantize(l, x, scale, zero, dtype_out(l, n));
@@ -124,11 +125,12 @@ const vtac_expr *vtac_point_quantize(vtac_lower *l, const vtac_node *n, const vt
 /* (x - zero) * scale, in int32 up to the multiplication. */
 const vtac_expr *vtac_point_dequantize(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_dtype from = type_in(l, n, 0)->dtype;
-    const vtac_expr *x = vtac_from_narrow(l, from, vtac_arg(l, n, 0, at));
-    const vtac_expr *scale = vtac_from_narrow(l, type_in(l, n, 1)->dtype, load_parameter(l, n, 1, at));
+    const vtac_dtype from = type_in(l, n, VTAC_QDQ_X)->dtype;
+    const vtac_expr *x = vtac_from_narrow(l, from, vtac_arg(l, n, VTAC_QDQ_X, at));
+    const vtac_expr *scale =
+        vtac_from_narrow(l, type_in(l, n, VTAC_QDQ_SCALE)->dtype, load_parameter(l, n, VTAC_QDQ_SCALE, at));
     if (x == NULL || vtac_dtype_kind(x->type) != 'f') { /* floats have the zero point 0 */
-        const vtac_expr *zero = load_parameter(l, n, 2, at);
+        const vtac_expr *zero = load_parameter(l, n, VTAC_QDQ_ZERO, at);
         x = vtac_e_cast(l->k, VTAC_I32, x);
         x = zero == NULL ? x : E2(SUB, x, vtac_e_cast(l->k, VTAC_I32, zero));
     }
@@ -190,14 +192,14 @@ static const vtac_expr *shift_and_round(vtac_lower *l, const vtac_node *n, const
 /* Scales that only the run knows are added in double. */
 static const vtac_expr *sum_of_unknown(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_expr *out = vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, 6, at));
+    const vtac_expr *out = vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, VTAC_QLINEAR_PAIR_Y_SCALE, at));
     const vtac_expr *v = vtac_e_float(l->k, VTAC_F64, 0.0);
     for (uint32_t i = 0; i < 6; i += 3) {
         const vtac_expr *factor = E2(DIV, vtac_e_cast(l->k, VTAC_F64, scale_at(l, n, i + 1, at)), out);
         v = E2(ADD, v, E2(MUL, vtac_e_cast(l->k, VTAC_F64, load_whole(l, n, i, at)), factor));
     }
-    return vtac_rescale(l, v, vtac_e_float(l->k, VTAC_F64, 1.0), false, zero_at(l, n, 7, at),
-                        dtype_out(l, n));
+    return vtac_rescale(l, v, vtac_e_float(l->k, VTAC_F64, 1.0), false,
+                        zero_at(l, n, VTAC_QLINEAR_PAIR_Y_ZERO, at), dtype_out(l, n));
 }
 
 /* A sum by the common fixed-point factors. */
@@ -208,32 +210,37 @@ static const vtac_expr *lower_sum(vtac_lower *l, const vtac_node *n, const vtac_
     float b;
     float y;
     vtac_fixed_sum fixed;
-    if (!known_scale(l, n, 1, &a) || !known_scale(l, n, 4, &b) || !known_scale(l, n, 6, &y)) {
+    if (!known_scale(l, n, VTAC_QLINEAR_PAIR_A_SCALE, &a) ||
+        !known_scale(l, n, VTAC_QLINEAR_PAIR_B_SCALE, &b) ||
+        !known_scale(l, n, VTAC_QLINEAR_PAIR_Y_SCALE, &y)) {
         return sum_of_unknown(l, n, at);
     }
     if (vtac_rounding_of(n) != VTAC_ROUND_EVEN) {
         enum { LEFT = 20 };
         const vtac_tfl_sum f = vtac_tfl_sum_of(a, b, y, LEFT);
         const vtac_expr *left = vtac_e_int(l->k, VTAC_I32, LEFT);
-        const vtac_expr *first = vtac_let(l->k, "a", E2(SHL, load_whole(l, n, 0, at), left));
-        const vtac_expr *second = vtac_let(l->k, "b", E2(SHL, load_whole(l, n, 3, at), left));
+        const vtac_expr *first =
+            vtac_let(l->k, "a", E2(SHL, load_whole(l, n, VTAC_QLINEAR_PAIR_A, at), left));
+        const vtac_expr *second =
+            vtac_let(l->k, "b", E2(SHL, load_whole(l, n, VTAC_QLINEAR_PAIR_B, at), left));
         first = vtac_tfl_scaled(l, first, vtac_tfl_constant(l, f.a), VTAC_ROUND_AWAY);
         second = vtac_tfl_scaled(l, second, vtac_tfl_constant(l, f.b), VTAC_ROUND_AWAY);
         const vtac_expr *both = vtac_let(l->k, "both", E2(ADD, first, second));
         return vtac_tfl_stored(l, vtac_tfl_scaled(l, both, vtac_tfl_constant(l, f.y), VTAC_ROUND_AWAY),
-                               zero_at(l, n, 7, at), dtype_out(l, n));
+                               zero_at(l, n, VTAC_QLINEAR_PAIR_Y_ZERO, at), dtype_out(l, n));
     }
     if (!vtac_fixed_sum_of(a, b, y, &fixed)) {
         (void)vta_fail(l->diag, VTA_INVALID, "a scale is not positive and finite");
         return NULL;
     }
-    const vtac_expr *v = E2(MUL, load_whole(l, n, 0, at), vtac_e_int(l->k, VTAC_I32, fixed.a));
-    v = E2(ADD, v, E2(MUL, load_whole(l, n, 3, at), vtac_e_int(l->k, VTAC_I32, fixed.b)));
+    const vtac_expr *v =
+        E2(MUL, load_whole(l, n, VTAC_QLINEAR_PAIR_A, at), vtac_e_int(l->k, VTAC_I32, fixed.a));
+    v = E2(ADD, v, E2(MUL, load_whole(l, n, VTAC_QLINEAR_PAIR_B, at), vtac_e_int(l->k, VTAC_I32, fixed.b)));
     if (fixed.shift > 0 && fixed.shift <= MAX_SHIFT) {
         return shift_and_round(l, n, v, fixed.shift);
     }
     const vtac_expr *scale = vtac_e_float(l->k, VTAC_F64, ldexp(1.0, -(int)fixed.shift));
-    return vtac_rescale(l, v, scale, false, zero_at(l, n, 7, at), dtype_out(l, n));
+    return vtac_rescale(l, v, scale, false, zero_at(l, n, VTAC_QLINEAR_PAIR_Y_ZERO, at), dtype_out(l, n));
 }
 
 const vtac_expr *vtac_point_qlinear_binary(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
@@ -241,21 +248,27 @@ const vtac_expr *vtac_point_qlinear_binary(vtac_lower *l, const vtac_node *n, co
     if (n->op == VTAC_OP_QLINEAR_ADD) {
         return lower_sum(l, n, at);
     }
-    const vtac_expr *v = E2(MUL, load_whole(l, n, 0, at), load_whole(l, n, 3, at));
+    const vtac_expr *v =
+        E2(MUL, load_whole(l, n, VTAC_QLINEAR_PAIR_A, at), load_whole(l, n, VTAC_QLINEAR_PAIR_B, at));
     float a;
     float b;
     float y;
     const vtac_expr *scale;
-    const bool known = known_scale(l, n, 1, &a) && known_scale(l, n, 4, &b) && known_scale(l, n, 6, &y);
+    const bool known = known_scale(l, n, VTAC_QLINEAR_PAIR_A_SCALE, &a) &&
+                       known_scale(l, n, VTAC_QLINEAR_PAIR_B_SCALE, &b) &&
+                       known_scale(l, n, VTAC_QLINEAR_PAIR_Y_SCALE, &y);
     if (known && vtac_rounding_of(n) != VTAC_ROUND_EVEN) {
         const vtac_tfl_scale factor = vtac_tfl_scale_of((double)(a * b / y));
         v = vtac_tfl_scaled(l, vtac_let(l->k, "product", v), vtac_tfl_constant(l, factor), VTAC_ROUND_AWAY);
-        return vtac_tfl_stored(l, v, zero_at(l, n, 7, at), dtype_out(l, n));
+        return vtac_tfl_stored(l, v, zero_at(l, n, VTAC_QLINEAR_PAIR_Y_ZERO, at), dtype_out(l, n));
     }
     if (known) {
         scale = vtac_e_float(l->k, VTAC_F32, (double)vtac_scale_product(a, b, y));
     } else {
-        scale = E2(DIV, E2(MUL, scale_at(l, n, 1, at), scale_at(l, n, 4, at)), scale_at(l, n, 6, at));
+        scale = E2(DIV,
+                   E2(MUL, scale_at(l, n, VTAC_QLINEAR_PAIR_A_SCALE, at),
+                      scale_at(l, n, VTAC_QLINEAR_PAIR_B_SCALE, at)),
+                   scale_at(l, n, VTAC_QLINEAR_PAIR_Y_SCALE, at));
     }
     return vtac_rescale_to(l, n, v, scale, 7);
 }
@@ -266,6 +279,7 @@ const vtac_expr *vtac_point_qlinear_unary(vtac_lower *l, const vtac_node *n, con
     const bool leaky = n->op == VTAC_OP_QLINEAR_LEAKY_RELU;
     vtac_node plain = *n; /* its attributes, under the name of the function */
     plain.op = leaky ? VTAC_OP_LEAKY_RELU : VTAC_OP_SIGMOID;
-    const vtac_expr *y = vtac_unary(l, &plain, vtac_let(l->k, "x", load_real(l, n, 0, at)));
-    return vtac_requantize(l, y, scale_at(l, n, 3, at), zero_at(l, n, 4, at), dtype_out(l, n));
+    const vtac_expr *y = vtac_unary(l, &plain, vtac_let(l->k, "x", load_real(l, n, VTAC_QLINEAR_X, at)));
+    return vtac_requantize(l, y, scale_at(l, n, VTAC_QLINEAR_Y_SCALE, at),
+                           zero_at(l, n, VTAC_QLINEAR_Y_ZERO, at), dtype_out(l, n));
 }

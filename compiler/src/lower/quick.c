@@ -35,11 +35,11 @@ vtac_quick vtac_quick_of(const vtac_lower *l, const vtac_node *n, int64_t column
 {
     vtac_quick q = {.node = n};
     if (!l->program->target->has_neon || l->program->level == 0 || !vtac_quantizes_by_numbers(l, n) ||
-        vtac_in_type(l->graph, n, 0)->dtype != VTAC_F32) {
+        vtac_in_type(l->graph, n, VTAC_QDQ_X)->dtype != VTAC_F32) {
         return q;
     }
-    const double scale = vtac_tensor_float(vtac_in_constant(l->graph, n, 1), 0);
-    const vtac_tensor *zero = vtac_in_constant(l->graph, n, 2);
+    const double scale = vtac_tensor_float(vtac_in_constant(l->graph, n, VTAC_QDQ_SCALE), 0);
+    const vtac_tensor *zero = vtac_in_constant(l->graph, n, VTAC_QDQ_ZERO);
     if (quick_pays(scale)) {
         q.dtype = l->graph->values[n->outputs[0]].type.dtype;
         q.factor = (double)(float)(1.0 / scale);

@@ -171,13 +171,90 @@ static void fill_numbers(vtac_lower *l, vtac_buffer *to, int64_t value, int64_t 
     vtac_end(l->k);
 }
 
+static const vtac_expr *shifted_back(vtac_lower *l, const vtac_expr *v)
+{
+    return E2(SHR, E2(ADD, v, whole(l, HALF)), whole(l, PLACES));
+}
+
+static const vtac_expr *rounded(const integer_cell *c, const vtac_expr *v, vtac_fixed scale)
+{
+    vtac_lower *l = c->l;
+    return vtac_e_cast(l->k, VTAC_I32,
+                       vtac_rescale(l, v, vtac_e_float(l->k, VTAC_F64, factor_of(scale)), false,
+                                    whole(l, c->p.zero), VTAC_I8));
+}
+
+/* The number of its bytes, input i of the node at the place `at`, which begins with the byte. */
+static const vtac_expr *join_bytes(vtac_lower *l, uint32_t i, vtac_recurrent_kind kind, const vtac_expr **at)
+{
+    const vtac_expr *all = NULL;
+    for (int64_t row = 0; row < vtac_recurrent_digits(kind); row++) {
+        at[0] = vtac_e_index(l->k, row);
+        const vtac_expr *byte = vtac_e_cast(l->k, VTAC_I32, vtac_in_at(l, i, at));
+        all = all == NULL ? byte : E2(ADD, E2(SHL, all, whole(l, PLACES)), byte);
+    }
+    return all;
+}
+
+/* Stores the bytes of a number as output i, the lowest one last. */
+static void split_bytes(vtac_lower *l, uint32_t i, vtac_recurrent_kind kind, const vtac_expr **at,
+                        const vtac_expr *number)
+{
+    for (int64_t row = vtac_recurrent_digits(kind); row-- > 0;) {
+        const vtac_expr *all = LET("all", number);
+        number = LET("more", shifted_back(l, all));
+        at[0] = vtac_e_index(l->k, row);
+        const vtac_expr *byte = E2(SUB, all, E2(SHL, number, whole(l, PLACES)));
+        vtac_out_at(l, i, at, vtac_e_cast(l->k, VTAC_I8, byte));
+    }
+}
+
+/* Sets h and C or H, which the sequence begins with. */
+static void begin_states(integer_cell *c)
+{
+    vtac_lower *l = c->l;
+    const bool has_h = vtac_type_in(l, VTAC_RECURRENCE_H_BEFORE) != NULL;
+    const bool has_wide = vtac_type_in(l, VTAC_RECURRENCE_STATE) != NULL;
+    fill_numbers(l, c->h, c->p.zero, c->p.hidden);
+    fill_numbers(l, c->wide, 0, c->p.hidden);
+    if (!has_h && !has_wide) {
+        return;
+    }
+    const vtac_expr *j = c->at[2] = vtac_for(l->k, VTAC_LOOP_SERIAL, c->p.hidden, "j");
+    if (has_wide) {
+        const vtac_expr *wide = LET("wide", join_bytes(l, VTAC_RECURRENCE_STATE, c->p.kind, c->at));
+        vtac_store(l->k, c->wide, j, wide);
+        if (!has_h) {
+            vtac_store(l->k, c->h, j, rounded(c, wide, c->p.out));
+        }
+    }
+    if (has_h) {
+        c->at[0] = vtac_e_index(l->k, 0);
+        vtac_store(l->k, c->h, j,
+                   vtac_e_cast(l->k, VTAC_I32, vtac_in_at(l, VTAC_RECURRENCE_H_BEFORE, c->at)));
+    }
+    vtac_end(l->k);
+}
+
+/* Gives the bytes of C or H, which the next sequence begins with. */
+static void give_states(integer_cell *c)
+{
+    vtac_lower *l = c->l;
+    if (l->node->output_count < 2) {
+        return;
+    }
+    const vtac_expr *j = c->at[2] = vtac_for(l->k, VTAC_LOOP_SERIAL, c->p.hidden, "j");
+    split_bytes(l, VTAC_RECURRENCE_STATE_AFTER, c->p.kind, c->at, vtac_e_load(l->k, c->wide, j));
+    vtac_end(l->k);
+}
+
 /* x of this step as int8 has it. */
 static void read_input(integer_cell *c)
 {
     vtac_lower *l = c->l;
-    const bool is_signed = vtac_type_in(l, 0)->dtype == VTAC_I8;
+    const bool is_signed = vtac_type_in(l, VTAC_RECURRENCE_X)->dtype == VTAC_I8;
     c->at[2] = vtac_for(l->k, VTAC_LOOP_SERIAL, c->p.inputs, "i");
-    const vtac_expr *x = vtac_e_cast(l->k, VTAC_I32, vtac_in_at(l, 0, c->at));
+    const vtac_expr *x = vtac_e_cast(l->k, VTAC_I32, vtac_in_at(l, VTAC_RECURRENCE_X, c->at));
     vtac_store(l->k, c->x, c->at[2], is_signed ? x : E2(ADD, x, whole(l, INT8_MIN)));
     vtac_end(l->k);
 }
@@ -216,19 +293,6 @@ static const vtac_expr *gate_of(const integer_cell *c, int64_t gate, const vtac_
     vtac_lower *l = c->l;
     const vtac_expr *scale = vtac_e_load(l->k, c->scales, vtac_i_addc(l->k, j, gate * c->p.hidden));
     return LET("gate", table_at(c, gate == c->p.gates - 1, sum, scale));
-}
-
-static const vtac_expr *shifted_back(vtac_lower *l, const vtac_expr *v)
-{
-    return E2(SHR, E2(ADD, v, whole(l, HALF)), whole(l, PLACES));
-}
-
-static const vtac_expr *rounded(const integer_cell *c, const vtac_expr *v, vtac_fixed scale)
-{
-    vtac_lower *l = c->l;
-    return vtac_e_cast(l->k, VTAC_I32,
-                       vtac_rescale(l, v, vtac_e_float(l->k, VTAC_F64, factor_of(scale)), false,
-                                    whole(l, c->p.zero), VTAC_I8));
 }
 
 static const vtac_expr *lstm_unit(const integer_cell *c, const vtac_expr *j)
@@ -309,7 +373,7 @@ static void lower_steps(integer_cell *c)
 vta_status vtac_lower_recurrence(vtac_lower *l)
 {
     integer_cell c = {.l = l};
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_RECURRENCE_X);
     if (!vtac_recurrent_of_node(l->graph, l->node, &l->program->arena, &c.p)) {
         return vtac_unsupported(l, "its weights and scales must be known");
     }
@@ -320,10 +384,59 @@ vta_status vtac_lower_recurrence(vtac_lower *l)
     make_buffers(&c);
     const int64_t work = c.steps * c.batch * c.rows * (c.p.inputs + c.p.hidden);
     c.at[1] = vtac_for(l->k, vtac_parallel_if(work), c.batch, "row");
-    fill_numbers(l, c.h, c.p.zero, c.p.hidden);
-    fill_numbers(l, c.wide, 0, c.p.hidden);
+    begin_states(&c);
     lower_steps(&c);
+    give_states(&c);
     vtac_end(l->k);
     l->step->flops = 2 * (uint64_t)work;
+    return l->diag->code;
+}
+
+/* ---- C or H between launches */
+
+static vtac_recurrent_kind kind_of(const vtac_lower *l)
+{
+    return (vtac_recurrent_kind)vtac_attr_int(l->node, "kind", 0);
+}
+
+static double units_of(vtac_recurrent_kind kind)
+{
+    return kind == VTAC_RECURRENT_LSTM ? VTAC_LSTM_UNITS : VTAC_GRU_UNITS;
+}
+
+/* Opens loops over the batch and the units. */
+static void open_state(vtac_lower *l, const vtac_type *type, const vtac_expr **at)
+{
+    at[0] = vtac_e_index(l->k, 0);
+    at[1] = vtac_for(l->k, VTAC_LOOP_SERIAL, type->dim[1], "row");
+    at[2] = vtac_for(l->k, VTAC_LOOP_SERIAL, type->dim[2], "j");
+}
+
+vta_status vtac_lower_state_bytes(vtac_lower *l)
+{
+    const vtac_recurrent_kind kind = kind_of(l);
+    const double limit = units_of(kind) * (kind == VTAC_RECURRENT_LSTM ? VTAC_RECURRENT_REACH : 1);
+    const vtac_expr *at[3];
+    VTA_TRY(vtac_begin(l, ""));
+    open_state(l, vtac_type_in(l, 0), at);
+    const vtac_expr *x = E2(MUL, vtac_in_at(l, 0, at), vtac_e_float(l->k, VTAC_F32, units_of(kind)));
+    x = E2(MIN, x, vtac_e_float(l->k, VTAC_F32, limit));
+    x = E2(MAX, x, vtac_e_float(l->k, VTAC_F32, -limit));
+    x = vtac_e_cast(l->k, VTAC_I32, vtac_e1(l->k, VTAC_E_ROUND, x));
+    split_bytes(l, 0, kind, at, x);
+    vtac_close(l, 2);
+    return l->diag->code;
+}
+
+vta_status vtac_lower_state_floats(vtac_lower *l)
+{
+    const vtac_recurrent_kind kind = kind_of(l);
+    const vtac_expr *at[3];
+    VTA_TRY(vtac_begin(l, ""));
+    open_state(l, vtac_type_in(l, 0), at);
+    const vtac_expr *x = vtac_e_cast(l->k, VTAC_F32, join_bytes(l, 0, kind, at));
+    at[0] = vtac_e_index(l->k, 0);
+    vtac_out_at(l, 0, at, E2(MUL, x, vtac_e_float(l->k, VTAC_F32, 1.0 / units_of(kind))));
+    vtac_close(l, 2);
     return l->diag->code;
 }

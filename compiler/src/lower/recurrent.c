@@ -20,13 +20,11 @@
 enum { MAX_ROWS = 4, MAX_SUMS = 8 };
 /* Times that have steps of their own, and multiplications of each that pay for them. */
 enum { MAX_APART = 16, MIN_APART = 524288 };
-/* Inputs that the three share; LSTM has C0 and P on top. */
-enum { X, W, R, B, LENGTHS, H0, C0, P };
 
 static void read_geometry(vtac_lower *l, vtac_recurrence *r)
 {
-    const vtac_type *x = vtac_type_in(l, X);
-    const vtac_type *w = vtac_type_in(l, R);
+    const vtac_type *x = vtac_type_in(l, VTAC_RECURRENT_X);
+    const vtac_type *w = vtac_type_in(l, VTAC_RECURRENT_R);
     r->batch_first = vtac_attr_int(l->node, "layout", 0) != 0;
     r->steps = x->dim[r->batch_first ? 1 : 0];
     r->batch = x->dim[r->batch_first ? 0 : 1];
@@ -74,7 +72,8 @@ static int64_t tile_of(const columns *c, int64_t column, int64_t *begin)
 /* Weights of the state for a GRU: all but the last gate's go first. */
 static int64_t columns_at_first(const vtac_lower *l, const vtac_recurrence *r, uint32_t input)
 {
-    return input == R && l->node->op == VTAC_OP_GRU && !r->reset_after ? 2 * r->hidden : r->columns;
+    return input == VTAC_RECURRENT_R && l->node->op == VTAC_OP_GRU && !r->reset_after ? 2 * r->hidden
+                                                                                      : r->columns;
 }
 
 /* [direction][column][row] to [direction][tile][row][column of the tile] */
@@ -83,7 +82,7 @@ static vtac_storage_id transpose_constant(vtac_lower *l, const vtac_recurrence *
 {
     const vtac_tensor *w = vtac_in_constant(l->graph, l->node, input);
     const size_t bytes = vtac_dtype_bytes(r->type);
-    const int64_t rows = rows_together(input == W ? r->steps * r->batch : r->batch);
+    const int64_t rows = rows_together(input == VTAC_RECURRENT_W ? r->steps * r->batch : r->batch);
     const int64_t split = columns_at_first(l, r, input);
     const columns parts[] = {columns_of(l, r, rows, 0, split),
                              columns_of(l, r, rows, split, r->columns - split)};
@@ -112,7 +111,7 @@ static vta_status transpose_weights(vtac_lower *l, const vtac_recurrence *r, uin
         *out = transpose_constant(l, r, input, rows);
         return vta_allocated(*out != 0, l->diag);
     }
-    VTA_TRY(vtac_begin(l, input == W ? ".w" : ".r"));
+    VTA_TRY(vtac_begin(l, input == VTAC_RECURRENT_W ? ".w" : ".r"));
     const vtac_type type = {r->type, 3, {r->directions, rows, r->columns}};
     *out = vtac_temp(l, r->type, vtac_type_elements(&type));
     vtac_buffer *to = vtac_use(l, *out, "turned", r->type, vtac_type_elements(&type));
@@ -128,11 +127,11 @@ static vta_status transpose_weights(vtac_lower *l, const vtac_recurrence *r, uin
 static const vtac_expr *bias_element(vtac_lower *l, const vtac_recurrence *r, const vtac_expr *direction,
                                      const vtac_expr *column, int64_t half)
 {
-    if (!vtac_has_in(l, B)) {
+    if (!vtac_has_in(l, VTAC_RECURRENT_B)) {
         return vtac_e_int(l->k, r->type, 0);
     }
     const vtac_expr *at[] = {direction, vtac_i_addc(l->k, column, half * r->columns)};
-    return vtac_in_at(l, B, at);
+    return vtac_in_at(l, VTAC_RECURRENT_B, at);
 }
 
 /* ---- products of a few rows by the turned weights */
@@ -268,7 +267,7 @@ static const vtac_expr *input_element(vtac_lower *l, const row_product *m, int64
     const bool batch_first = m->r->batch_first;
     const vtac_expr *at[] = {batch_first ? in->batch[row] : in->step[row],
                              batch_first ? in->step[row] : in->batch[row], i};
-    return vtac_in_at(l, X, at);
+    return vtac_in_at(l, VTAC_RECURRENT_X, at);
 }
 
 static vta_status input_products(vtac_lower *l, const vtac_recurrence *r, vtac_storage_id weights)
@@ -279,7 +278,7 @@ static vta_status input_products(vtac_lower *l, const vtac_recurrence *r, vtac_s
     const int64_t work = r->directions * count * r->inputs * r->columns;
     input_rows in = {.step = {NULL}};
     row_product m = {.r = r, .rows = rows_together(count), .inner = r->inputs};
-    m.tiled = vtac_in_constant(l->graph, l->node, W) != NULL;
+    m.tiled = vtac_in_constant(l->graph, l->node, VTAC_RECURRENT_W) != NULL;
     const int64_t groups = (count + m.rows - 1) / m.rows;
     m.left = input_element;
     m.context = &in;
@@ -314,7 +313,7 @@ static row_product state_product(const vtac_cell *c, const vtac_buffer *state)
     vtac_lower *l = c->l;
     row_product m = {.r = c->r, .rows = c->rows, .inner = c->r->hidden, .half = 1, .left = state_element};
     m.context = state;
-    m.tiled = vtac_in_constant(l->graph, l->node, R) != NULL;
+    m.tiled = vtac_in_constant(l->graph, l->node, VTAC_RECURRENT_R) != NULL;
     m.direction = vtac_e_index(l->k, c->direction);
     m.weights = c->weights;
     m.to = c->sums;
@@ -412,11 +411,11 @@ static const vtac_expr *add_peephole(const vtac_cell *c, const vtac_expr *sum, i
                                      const vtac_expr *j, const vtac_expr *state)
 {
     vtac_lower *l = c->l;
-    if (!vtac_has_in(l, P)) {
+    if (!vtac_has_in(l, VTAC_RECURRENT_P)) {
         return sum;
     }
     const vtac_expr *at[] = {vtac_e_index(l->k, c->direction), vtac_i_addc(l->k, j, which * c->r->hidden)};
-    return vtac_e3(l->k, VTAC_E_FMA, vtac_in_at(l, P, at), state, sum);
+    return vtac_e3(l->k, VTAC_E_FMA, vtac_in_at(l, VTAC_RECURRENT_P, at), state, sum);
 }
 
 /* Computes the states of a row from its sums. */
@@ -531,10 +530,10 @@ static const vtac_expr *length_of(const vtac_cell *c)
 {
     vtac_lower *l = c->l;
     const vtac_expr *all = vtac_e_index(l->k, c->r->steps);
-    if (!vtac_has_in(l, LENGTHS)) {
+    if (!vtac_has_in(l, VTAC_RECURRENT_LENGTHS)) {
         return all;
     }
-    const vtac_expr *given = vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, LENGTHS, &c->batch));
+    const vtac_expr *given = vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, VTAC_RECURRENT_LENGTHS, &c->batch));
     return LET("length", E2(MAX, vtac_e_index(l->k, 0), E2(MIN, all, given)));
 }
 
@@ -590,9 +589,9 @@ static vta_status one_step(vtac_cell *c, const vtac_expr *time_step)
 static void start_states(vtac_cell *c)
 {
     open_rows(c);
-    start_state(c, c->state, H0);
+    start_state(c, c->state, VTAC_RECURRENT_INITIAL_H);
     if (c->l->node->op == VTAC_OP_LSTM) {
-        start_state(c, c->memory, C0);
+        start_state(c, c->memory, VTAC_RECURRENT_INITIAL_C);
     }
     vtac_end(c->l->k);
 }
@@ -661,8 +660,8 @@ vta_status vtac_lower_recurrent(vtac_lower *l)
     vtac_storage_id weights = 0;
     vtac_storage_id state_weights = 0;
     read_geometry(l, &r);
-    VTA_TRY(transpose_weights(l, &r, W, r.inputs, &weights));
-    VTA_TRY(transpose_weights(l, &r, R, r.hidden, &state_weights));
+    VTA_TRY(transpose_weights(l, &r, VTAC_RECURRENT_W, r.inputs, &weights));
+    VTA_TRY(transpose_weights(l, &r, VTAC_RECURRENT_R, r.hidden, &state_weights));
     r.products = vtac_temp(l, r.type, r.directions * r.steps * r.batch * r.columns);
     VTA_TRY(input_products(l, &r, weights));
     for (int64_t direction = 0; direction < r.directions; direction++) {

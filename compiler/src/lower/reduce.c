@@ -33,11 +33,11 @@ uint32_t vtac_open_axes(vtac_lower *l, const vtac_type *type, const bool *marks,
     return loops;
 }
 
-typedef struct reduction {
+typedef struct reduce_form {
     vtac_dtype type; /* of the accumulator */
     vtac_expr_op combine;
     double start;
-} reduction;
+} reduce_form;
 
 /* Operators of this lowering, counted: another one does not compile until `reductions` has its row. */
 #define IS_SECOND_(a, b, ...) b
@@ -51,7 +51,8 @@ typedef struct reduction {
 #define SOLO(fn, text)
 #define ALIAS
 #define FOLDED(text)
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...) lowering
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, fold, lowering, ...)  \
+    lowering
 enum {
     REDUCTIONS = 0
 #include "vtac/ops.def"
@@ -89,7 +90,7 @@ static const struct reduction_row *row_of(vtac_op op)
     return &reductions[i];
 }
 
-static reduction reduction_of(vtac_op op, vtac_dtype dtype)
+static reduce_form reduction_of(vtac_op op, vtac_dtype dtype)
 {
     const bool is_float = vtac_dtype_kind(dtype) == 'f';
     const vtac_expr_op combine = row_of(op)->combine;
@@ -104,7 +105,7 @@ static reduction reduction_of(vtac_op op, vtac_dtype dtype)
                          : combine == VTAC_E_MIN ? high
                          : combine == VTAC_E_MUL ? 1.0
                                                  : 0.0;
-    return (reduction){type, combine, start};
+    return (reduce_form){type, combine, start};
 }
 
 static const vtac_expr *map_before(const vtac_lower *l, vtac_op op, const vtac_expr *x)
@@ -132,11 +133,12 @@ static const vtac_expr *map_after(const vtac_lower *l, vtac_op op, const vtac_ex
 
 static vta_status reduced_axes(vtac_lower *l, bool *marks, bool *keep)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_REDUCE_X);
     int64_t axes[VTAC_MAX_RANK];
     uint32_t count = 0;
-    if (vtac_has_in(l, 1)) {
-        VTA_TRY(vtac_need_ints(l->graph, l->node, 1, "axes", axes, VTAC_MAX_RANK, &count, l->diag));
+    if (vtac_has_in(l, VTAC_REDUCE_AXES)) {
+        VTA_TRY(vtac_need_ints(l->graph, l->node, VTAC_REDUCE_AXES, "axes", axes, VTAC_MAX_RANK, &count,
+                               l->diag));
     }
     const bool all = count == 0 && vtac_attr_int(l->node, "noop_with_empty_axes", 0) == 0;
     for (uint32_t i = 0; i < x->rank; i++) {
@@ -165,7 +167,7 @@ static void project_index(const vtac_type *x, const bool *marks, bool keep, cons
 
 typedef struct reducing {
     const vtac_type *x;
-    reduction how;
+    reduce_form how;
     bool marks[VTAC_MAX_RANK];
     bool keep;
     int64_t count;      /* of elements for each result */
@@ -201,7 +203,7 @@ static void take_in(vtac_lower *l, void *context, const vtac_expr *i, const vtac
     if (r->x->rank > 0) {
         r->at[r->last] = i;
     }
-    const vtac_expr *value = vtac_e_cast(l->k, r->how.type, vtac_in_at(l, 0, r->at));
+    const vtac_expr *value = vtac_e_cast(l->k, r->how.type, vtac_in_at(l, VTAC_REDUCE_X, r->at));
     const vtac_expr_op combine = r->looks ? VTAC_E_MAX : r->how.combine;
     if (!r->looks) {
         value = vtac_let(l->k, "x", r->shift == NULL ? value : E2(SUB, value, shift_of(l, r, lane)));
@@ -352,7 +354,7 @@ static void find_row(vtac_lower *l, reducing *r)
 
 vta_status vtac_lower_reduce(vtac_lower *l)
 {
-    reducing r = {.x = vtac_type_in(l, 0), .count = 1};
+    reducing r = {.x = vtac_type_in(l, VTAC_REDUCE_X), .count = 1};
     VTA_TRY(reduced_axes(l, r.marks, &r.keep));
     VTA_TRY(vtac_begin(l, ""));
     r.how = reduction_of(l->node->op, r.x->dtype);

@@ -50,13 +50,13 @@ static aligned align_axis(vtac_lower *l, const vtac_expr *roi, uint32_t axis, co
     const bool half =
         strcmp(vtac_attr_string(l->node, "coordinate_transformation_mode", "half_pixel"), "half_pixel") == 0;
     const int64_t ratio = vtac_attr_int(l->node, "sampling_ratio", 0);
-    aligned a = {.type = vtac_compute_type(vtac_type_in(l, 0)->dtype),
-                 .dim = vtac_type_in(l, 0)->dim[2 + axis]};
+    aligned a = {.type = vtac_compute_type(vtac_type_in(l, VTAC_ROI_ALIGN_X)->dtype),
+                 .dim = vtac_type_in(l, VTAC_ROI_ALIGN_X)->dim[2 + axis]};
     const double scale = vtac_attr_float(l->node, "spatial_scale", 1.0);
     const vtac_expr *corner[2];
     for (uint32_t k = 0; k < 2; k++) {
         const vtac_expr *at[] = {roi, vtac_e_index(l->k, 2 * k + (axis == 0 ? 1 : 0))};
-        const vtac_expr *given = vtac_e_cast(l->k, a.type, vtac_in_at(l, 1, at));
+        const vtac_expr *given = vtac_e_cast(l->k, a.type, vtac_in_at(l, VTAC_ROI_ALIGN_ROIS, at));
         corner[k] = E2(MUL, given, number_of(l, a.type, scale));
         corner[k] = LET("corner", half ? E2(SUB, corner[k], number_of(l, a.type, 0.5)) : corner[k]);
     }
@@ -129,7 +129,7 @@ static void add_sample(vtac_lower *l, vtac_buffer *sums, const vtac_expr *batch,
 /* Cell by cell: all channels share its samples. */
 vta_status vtac_lower_roi_align(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_ROI_ALIGN_X);
     const bool max = strcmp(vtac_attr_string(l->node, "mode", "avg"), "max") == 0;
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = vtac_compute_type(x->dtype);
@@ -139,7 +139,8 @@ vta_status vtac_lower_roi_align(vtac_lower *l)
     vtac_type cells = *vtac_type_out(l, 0);
     cells.dim[1] = 1;
     const uint32_t loops = vtac_open(l, &cells, at, 16 * x->dim[1]);
-    const vtac_expr *batch = LET("batch", vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, 2, at)));
+    const vtac_expr *batch =
+        LET("batch", vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, VTAC_ROI_ALIGN_BATCH_INDICES, at)));
     batch = LET("batch", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, x->dim[0] - 1), batch)));
     const aligned y_axis = align_axis(l, at[0], 0, at[2]);
     const aligned x_axis = align_axis(l, at[0], 1, at[3]);
@@ -169,13 +170,13 @@ vta_status vtac_lower_roi_align(vtac_lower *l)
 static void cell_range(vtac_lower *l, const vtac_expr *roi, uint32_t axis, const vtac_expr *cell,
                        const vtac_expr **range)
 {
-    const vtac_dtype type = vtac_compute_type(vtac_type_in(l, 0)->dtype);
-    const int64_t dim = vtac_type_in(l, 0)->dim[2 + axis];
+    const vtac_dtype type = vtac_compute_type(vtac_type_in(l, VTAC_MAX_ROI_POOL_X)->dtype);
+    const int64_t dim = vtac_type_in(l, VTAC_MAX_ROI_POOL_X)->dim[2 + axis];
     const vtac_expr *scale = number_of(l, type, vtac_attr_float(l->node, "spatial_scale", 1.0));
     const vtac_expr *corner[2];
     for (uint32_t k = 0; k < 2; k++) {
         const vtac_expr *at[] = {roi, vtac_e_index(l->k, 1 + 2 * k + (axis == 0 ? 1 : 0))};
-        const vtac_expr *scaled = LET("scaled", E2(MUL, vtac_in_at(l, 1, at), scale));
+        const vtac_expr *scaled = LET("scaled", E2(MUL, vtac_in_at(l, VTAC_MAX_ROI_POOL_ROIS, at), scale));
         const vtac_expr *away = E1(FLOOR, E2(ADD, E1(ABS, scaled), number_of(l, type, 0.5)));
         corner[k] = LET("corner", SELECT(E2(LT, scaled, number_of(l, type, 0.0)), E1(NEG, away), away));
     }
@@ -193,7 +194,7 @@ static void cell_range(vtac_lower *l, const vtac_expr *roi, uint32_t axis, const
 
 vta_status vtac_lower_max_roi_pool(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_MAX_ROI_POOL_X);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_dtype type = vtac_compute_type(x->dtype);
     const vtac_expr *zero = vtac_e_index(l->k, 0);
@@ -203,7 +204,7 @@ vta_status vtac_lower_max_roi_pool(vtac_lower *l)
     const vtac_expr *from[4];
     const uint32_t loops = vtac_open(l, vtac_type_out(l, 0), at, 1);
     const vtac_expr *first[] = {at[0], zero};
-    from[0] = vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, 1, first));
+    from[0] = vtac_e_cast(l->k, VTAC_I64, vtac_in_at(l, VTAC_MAX_ROI_POOL_ROIS, first));
     from[0] = LET("batch", E2(MAX, zero, E2(MIN, vtac_e_index(l->k, x->dim[0] - 1), from[0])));
     from[1] = at[1];
     const vtac_expr *any = NULL;
@@ -219,7 +220,8 @@ vta_status vtac_lower_max_roi_pool(vtac_lower *l)
         vtac_if(l->k, E2(AND, E2(GE, i, range[axis][0]), E2(LT, i, range[axis][1])));
         from[2 + axis] = i;
     }
-    vtac_store(l->k, largest, zero, E2(MAX, vtac_e_load(l->k, largest, zero), vtac_in_at(l, 0, from)));
+    vtac_store(l->k, largest, zero,
+               E2(MAX, vtac_e_load(l->k, largest, zero), vtac_in_at(l, VTAC_MAX_ROI_POOL_X, from)));
     vtac_close(l, 4);
     vtac_out_at(l, 0, at, vtac_e_load(l->k, largest, zero));
     vtac_close(l, loops);

@@ -40,8 +40,8 @@ static int64_t entry_of(const vtac_node *n, uint32_t axis, uint32_t rank)
 
 static double scale_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, int64_t from, int64_t to)
 {
-    const vtac_tensor *scales = vtac_in_constant(l->graph, n, 2);
-    const int64_t entry = entry_of(n, axis, vtac_in_type(l->graph, n, 0)->rank);
+    const vtac_tensor *scales = vtac_in_constant(l->graph, n, VTAC_RESIZE_SCALES);
+    const int64_t entry = entry_of(n, axis, vtac_in_type(l->graph, n, VTAC_RESIZE_X)->rank);
     if (scales != NULL && vtac_type_elements(&scales->type) > 0 && entry >= 0) {
         return vtac_tensor_float(scales, entry);
     }
@@ -52,8 +52,8 @@ static double scale_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, i
 /* Begin and end of the region of interest on an axis, as shares of it. */
 static bool region_of(const vtac_lower *l, const vtac_node *n, uint32_t axis, double *begin, double *end)
 {
-    const vtac_tensor *roi = vtac_in_constant(l->graph, n, 1);
-    const int64_t entry = entry_of(n, axis, vtac_in_type(l->graph, n, 0)->rank);
+    const vtac_tensor *roi = vtac_in_constant(l->graph, n, VTAC_RESIZE_ROI);
+    const int64_t entry = entry_of(n, axis, vtac_in_type(l->graph, n, VTAC_RESIZE_X)->rank);
     *begin = 0.0;
     *end = 1.0;
     if (roi == NULL) {
@@ -177,7 +177,7 @@ static void exclude_outside(vtac_lower *l, int64_t size, const vtac_expr *const 
 
 vta_status vtac_resize_source(vtac_lower *l, const vtac_node *n, uint32_t axis, vtac_resize_place *out)
 {
-    const int64_t from = vtac_in_type(l->graph, n, 0)->dim[axis];
+    const int64_t from = vtac_in_type(l->graph, n, VTAC_RESIZE_X)->dim[axis];
     const int64_t to = l->graph->values[n->outputs[0]].type.dim[axis];
     out->scale = scale_of(l, n, axis, from, to);
     if (!source_coordinate(l, n, axis, from, to, out)) {
@@ -218,7 +218,7 @@ static const vtac_expr *gather_taps(vtac_lower *l, const taps *all, uint32_t axi
                                     const vtac_expr **from)
 {
     if (axis == rank) {
-        return vtac_in_at(l, 0, from);
+        return vtac_in_at(l, VTAC_RESIZE_X, from);
     }
     const taps *t = &all[axis];
     if (t->count == 0 || t->weight[0] == NULL) {
@@ -245,7 +245,7 @@ static const vtac_expr *place_of(vtac_lower *l, const vtac_resize_place *source,
 
 static const vtac_expr *sample_element(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = vtac_in_type(l->graph, n, 0);
+    const vtac_type *x = vtac_in_type(l->graph, n, VTAC_RESIZE_X);
     const bool crop =
         strcmp(vtac_attr_string(n, "coordinate_transformation_mode", ""), "tf_crop_and_resize") == 0;
     taps all[VTAC_MAX_RANK] = {{0}};
@@ -338,11 +338,11 @@ static vta_status blend_axis(vtac_lower *l, const resize_line *f, vtac_type *sha
         const vtac_expr *entry = vtac_i_addc(k, at[f->axis], t * f->to);
         source[f->axis] = vtac_let(k, "place", vtac_e_load(k, places, entry));
         const vtac_expr *value =
-            x == NULL ? vtac_in_at(l, 0, source) : vtac_e_load(k, x, vtac_flat(l, &from, source));
+            x == NULL ? vtac_in_at(l, VTAC_RESIZE_X, source) : vtac_e_load(k, x, vtac_flat(l, &from, source));
         sum = E2(ADD, sum, E2(MUL, vtac_e_cast(k, VTAC_F64, value), vtac_e_load(k, weights, entry)));
     }
     if (output == 0) {
-        vtac_out_at(l, 0, at, vtac_e_cast(k, vtac_compute_type(vtac_type_in(l, 0)->dtype), sum));
+        vtac_out_at(l, 0, at, vtac_e_cast(k, vtac_compute_type(vtac_type_in(l, VTAC_RESIZE_X)->dtype), sum));
     } else {
         vtac_store(k, vtac_use(l, output, "y", VTAC_F64, vtac_type_elements(shape)), vtac_flat(l, shape, at),
                    sum);
@@ -355,7 +355,7 @@ static vta_status blend_axis(vtac_lower *l, const resize_line *f, vtac_type *sha
  * larger than input and output. */
 static bool by_lines(const vtac_lower *l, const vtac_resize_place *sources)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_RESIZE_X);
     const vtac_type *y = vtac_type_out(l, 0);
     const int64_t ends = vtac_type_elements(x) + vtac_type_elements(y);
     vtac_type between = *x;
@@ -375,7 +375,7 @@ static bool by_lines(const vtac_lower *l, const vtac_resize_place *sources)
 
 static vta_status lower_lines(vtac_lower *l, const vtac_resize_place *sources)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_RESIZE_X);
     vtac_type shape = *x;
     vtac_storage_id input = 0;
     uint32_t last = 0;
@@ -409,7 +409,7 @@ typedef struct places {
 
 static vta_status find_places(vtac_lower *l, const vtac_resize_place *source, uint32_t axis, places *p)
 {
-    const int64_t from = vtac_type_in(l, 0)->dim[axis];
+    const int64_t from = vtac_type_in(l, VTAC_RESIZE_X)->dim[axis];
     const char *mode = vtac_attr_string(l->node, "nearest_mode", "round_prefer_floor");
     p->size = vtac_type_out(l, 0)->dim[axis];
     p->at = vta_arena_array(&l->program->arena, (size_t)p->size, sizeof *p->at);
@@ -437,7 +437,7 @@ static void copy_nearest(vtac_lower *l, const places *last, const vtac_expr **at
                          const vtac_expr *first, int64_t lanes)
 {
     vtac_kernel *k = l->k;
-    const uint32_t axis = vtac_type_in(l, 0)->rank - 1;
+    const uint32_t axis = vtac_type_in(l, VTAC_RESIZE_X)->rank - 1;
     first = vtac_let(k, "first", first);
     const vtac_expr *source = first;
     if (last->repeat != 0) {
@@ -453,7 +453,7 @@ static void copy_nearest(vtac_lower *l, const places *last, const vtac_expr **at
         const vtac_buffer *table = vtac_use(l, last->table, "columns", VTAC_I64, last->size);
         from[axis] = vtac_let(k, "place", vtac_e_load(k, table, at[axis]));
     }
-    vtac_out_at(l, 0, at, vtac_in_at(l, 0, from));
+    vtac_out_at(l, 0, at, vtac_in_at(l, VTAC_RESIZE_X, from));
     vtac_close(l, lanes == 1 ? 0 : 1);
 }
 
@@ -472,7 +472,7 @@ static int64_t nearest_lanes(const vtac_lower *l, const places *last)
 /* True if each value is one of the input's, at places that tables can hold. */
 static bool by_places(const vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_RESIZE_X);
     const vtac_type *y = vtac_type_out(l, 0);
     for (uint32_t axis = 0; axis < x->rank; axis++) {
         if (y->dim[axis] > 1 << 24) {
@@ -524,7 +524,7 @@ vta_status vtac_lower_resize(vtac_lower *l)
     if (vtac_attr_int(l->node, "antialias", 0) != 0 && !nearest_place) {
         return vtac_lower_antialias(l);
     }
-    for (uint32_t axis = 0; axis < vtac_type_in(l, 0)->rank; axis++) {
+    for (uint32_t axis = 0; axis < vtac_type_in(l, VTAC_RESIZE_X)->rank; axis++) {
         VTA_TRY(vtac_resize_source(l, l->node, axis, &sources[axis]));
     }
     if (nearest_place && by_places(l)) {

@@ -140,9 +140,9 @@ static vtac_tfl_scale scale_at(const vtac_tensor *mult, const vtac_tensor *shift
 
 const vtac_expr *vtac_point_rescale(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_tensor *mult = vtac_in_constant(l->graph, n, 1);
-    const vtac_tensor *shift = vtac_in_constant(l->graph, n, 2);
-    const vtac_expr *x = vtac_let(l->k, "x", vtac_arg(l, n, 0, at));
+    const vtac_tensor *mult = vtac_in_constant(l->graph, n, VTAC_RESCALE_MULTIPLIER);
+    const vtac_tensor *shift = vtac_in_constant(l->graph, n, VTAC_RESCALE_SHIFT);
+    const vtac_expr *x = vtac_let(l->k, "x", vtac_arg(l, n, VTAC_RESCALE_X, at));
     const int64_t count = mult == NULL ? 0 : vtac_type_elements(&mult->type);
     if (mult == NULL || shift == NULL) {
         (void)vtac_unsupported(l, "factors that only the run knows");
@@ -164,14 +164,14 @@ const vtac_expr *vtac_point_rescale(vtac_lower *l, const vtac_node *n, const vta
 /* x, table: what the table has at x - first, or at its ends. */
 const vtac_expr *vtac_point_look_up(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *table = vtac_in_type(l->graph, n, 1);
-    const vtac_type *type = vtac_in_type(l->graph, n, 0);
+    const vtac_type *table = vtac_in_type(l->graph, n, VTAC_LOOK_UP_TABLE);
+    const vtac_type *type = vtac_in_type(l->graph, n, VTAC_LOOK_UP_X);
     const int64_t count = table->dim[0];
     const int64_t first = vtac_attr_int(n, "first", 0);
     double low;
     double high;
     vtac_range_of(type->dtype, &low, &high);
-    const vtac_expr *place = vtac_e_cast(l->k, VTAC_I64, vtac_arg(l, n, 0, at));
+    const vtac_expr *place = vtac_e_cast(l->k, VTAC_I64, vtac_arg(l, n, VTAC_LOOK_UP_X, at));
     place = vtac_i_addc(l->k, place, -first);
     if (low < (double)first) {
         place = E2(MAX, place, vtac_e_index(l->k, 0));
@@ -179,5 +179,6 @@ const vtac_expr *vtac_point_look_up(vtac_lower *l, const vtac_node *n, const vta
     if (high >= (double)(first + count)) {
         place = E2(MIN, place, vtac_e_index(l->k, count - 1));
     }
-    return vtac_e_load(l->k, vtac_value_buffer(l, n->inputs[1], "table"), vtac_let(l->k, "place", place));
+    return vtac_e_load(l->k, vtac_value_buffer(l, n->inputs[VTAC_LOOK_UP_TABLE], "table"),
+                       vtac_let(l->k, "place", place));
 }

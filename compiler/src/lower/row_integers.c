@@ -105,6 +105,7 @@ typedef struct softmax_row {
     vtac_softmax p;
     vtac_buffer *table, *power; /* by difference; of each number of the row */
     const vtac_expr *max, *share;
+    const vtac_expr *shift; /* where the share is a whole number, of 2^-shift; else NULL */
 } softmax_row;
 
 static vtac_dtype entry_type(const vtac_softmax *p)
@@ -136,10 +137,10 @@ static vtac_buffer *power_table(vtac_lower *l, const vtac_softmax *p)
 static const vtac_expr *score_at(vtac_lower *l, softmax_row *s, const vtac_expr *i)
 {
     const vtac_expr *x = number_at(l, &s->row, i);
-    if (!vtac_has_in(l, 5)) {
+    if (!vtac_has_in(l, VTAC_ROW_SOFTMAX_MASK)) {
         return x;
     }
-    const vtac_expr *masked = vtac_arg(l, l->node, 5, s->row.at);
+    const vtac_expr *masked = vtac_arg(l, l->node, VTAC_ROW_SOFTMAX_MASK, s->row.at);
     return E2(ADD, x,
               vtac_e3(l->k, VTAC_E_SELECT, masked, whole_number(l, VTAC_ROW_MASKED), whole_number(l, 0)));
 }
@@ -158,7 +159,7 @@ static void take_entries(vtac_lower *l, softmax_row *s)
     last = vtac_let(l->k, "last", last);
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->row.extent, "i");
     const vtac_expr *place = E2(ADD, vtac_e_cast(l->k, VTAC_I64, score_at(l, s, i)), last);
-    place = vtac_has_in(l, 5) ? E2(MAX, place, vtac_e_index(l->k, 0)) : place;
+    place = vtac_has_in(l, VTAC_ROW_SOFTMAX_MASK) ? E2(MAX, place, vtac_e_index(l->k, 0)) : place;
     vtac_store(l->k, s->power, i, vtac_e_load(l->k, s->table, place));
     vtac_end(l->k);
 }
@@ -190,6 +191,23 @@ static const vtac_expr *sum_of_row(vtac_lower *l, const softmax_row *s)
     return E2(SHR, all, vtac_e_int(l->k, VTAC_I64, VTAC_ROW_TAIL));
 }
 
+/* e by the share, halves to even, and what REQUANT does behind it. */
+static const vtac_expr *whole_share(vtac_lower *l, const softmax_row *s, const vtac_expr *e)
+{
+    const vtac_dtype type = vtac_type_out(l, 0)->dtype;
+    const vtac_expr *one = vtac_e_int(l->k, VTAC_I64, 1);
+    const vtac_expr *product = E2(MUL, vtac_e_cast(l->k, VTAC_I64, e), vtac_e_cast(l->k, VTAC_I64, s->share));
+    const vtac_expr *odd = E2(AND, E2(SHR, product, s->shift), one);
+    const vtac_expr *below = E2(SUB, E2(SHL, one, E2(SUB, s->shift, one)), one);
+    const vtac_expr *y = E2(SHR, E2(ADD, product, E2(ADD, below, odd)), s->shift);
+    y = E2(ADD, vtac_e_cast(l->k, VTAC_I32, y), whole_number(l, s->p.zero));
+    double low;
+    double high;
+    vtac_range_of(type, &low, &high);
+    y = E2(MIN, E2(MAX, y, whole_number(l, (int64_t)low)), whole_number(l, (int64_t)high));
+    return vtac_e_cast(l->k, type, y);
+}
+
 static void take_share(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
 {
     softmax_row *s = context;
@@ -197,13 +215,22 @@ static void take_share(vtac_lower *l, void *context, const vtac_expr *i, const v
     const vtac_expr *e = vtac_e_load(l->k, s->power, i);
     e = s->p.tail ? E2(SHR, e, vtac_e_int(l->k, VTAC_I64, ABOVE)) : e;
     s->row.at[s->row.axis] = i;
+    if (s->shift != NULL) {
+        vtac_out_at(l, 0, s->row.at, whole_share(l, s, e));
+        return;
+    }
     vtac_out_at(l, 0, s->row.at,
                 vtac_rescale(l, vtac_e_cast(l->k, VTAC_I32, e), s->share, s->p.shift >= -14,
                              whole_number(l, s->p.zero), vtac_type_out(l, 0)->dtype));
 }
 
+/* A factor of fixed point that the run finds. */
+typedef struct found_factor {
+    const vtac_expr *mult, *shift;
+} found_factor;
+
 /* recip of the sum, by the scale of the result. */
-static const vtac_expr *share_of(vtac_lower *l, const vtac_softmax *p, const vtac_expr *sum)
+static found_factor factor_of_sum(vtac_lower *l, const vtac_softmax *p, const vtac_expr *sum)
 {
     const vtac_expr *v = vtac_let(l->k, "sum", sum);
     const vtac_expr *log = vtac_let(l->k, "log", log_below(l, v));
@@ -211,7 +238,25 @@ static const vtac_expr *share_of(vtac_lower *l, const vtac_softmax *p, const vta
     const vtac_expr *w = E2(SHR, E2(SHL, v, k), vtac_e_int(l->k, VTAC_I64, 14));
     const vtac_expr *mult = E2(MUL, quotient(l, w), vtac_e_int(l->k, VTAC_I64, p->mult));
     const vtac_expr *shift = E2(SUB, vtac_e_int(l->k, VTAC_I64, 47 + p->shift), k);
-    return vtac_let(l->k, "share", E2(MUL, vtac_e_cast(l->k, VTAC_F64, mult), power_below(l, shift)));
+    return (found_factor){mult, shift};
+}
+
+/* Without doubles as instructions a result is a product of integers: 17 bits by 31. */
+static bool has_whole_shares(const vtac_lower *l, const vtac_softmax *p)
+{
+    return !l->program->target->has_floats && !p->tail && p->shift >= -14;
+}
+
+static void find_share(vtac_lower *l, softmax_row *s)
+{
+    const found_factor f = factor_of_sum(l, &s->p, sum_of_row(l, s));
+    if (has_whole_shares(l, &s->p)) {
+        s->share = vtac_let(l->k, "mult", vtac_e_cast(l->k, VTAC_I32, f.mult));
+        s->shift = vtac_let(l->k, "shift", E2(MIN, f.shift, vtac_e_int(l->k, VTAC_I64, 62)));
+        return;
+    }
+    const vtac_expr *share = E2(MUL, vtac_e_cast(l->k, VTAC_F64, f.mult), power_below(l, f.shift));
+    s->share = vtac_let(l->k, "share", share);
 }
 
 vta_status vtac_lower_row_softmax(vtac_lower *l)
@@ -228,7 +273,7 @@ vta_status vtac_lower_row_softmax(vtac_lower *l)
     vtac_each_of_row(l, s.row.extent, s.row.lanes, take_max, &s);
     s.max = vtac_let(l->k, "max", vtac_join_lanes(l, s.row.part, s.row.lanes, VTAC_E_MAX));
     take_entries(l, &s);
-    s.share = share_of(l, &s.p, sum_of_row(l, &s));
+    find_share(l, &s);
     vtac_each_of_row(l, s.row.extent, s.row.lanes, take_share, &s);
     vtac_end(l->k);
     return l->diag->code;

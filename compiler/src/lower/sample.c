@@ -127,7 +127,7 @@ static void prepare_axis(vtac_lower *l, sampler *s, uint32_t axis, const vtac_ex
 static const vtac_expr *sum_of_taps(vtac_lower *l, sampler *s, uint32_t axis, const vtac_expr *inside)
 {
     if (axis == s->axes) {
-        const vtac_expr *x = vtac_in_at(l, 0, s->at);
+        const vtac_expr *x = vtac_in_at(l, VTAC_GRID_SAMPLE_X, s->at);
         return inside == NULL ? x : SELECT(inside, x, vtac_e_int(l->k, x == NULL ? s->type : x->type, 0));
     }
     const vtac_expr *sum = NULL;
@@ -156,7 +156,7 @@ static void prepare_from_grid(vtac_lower *l, sampler *s, const vtac_expr *const 
     }
     for (uint32_t i = 0; i < s->axes; i++) {
         where[1 + s->axes] = vtac_e_index(l->k, s->axes - 1 - i);
-        const vtac_expr *given = vtac_e_cast(l->k, s->type, vtac_in_at(l, 1, where));
+        const vtac_expr *given = vtac_e_cast(l->k, s->type, vtac_in_at(l, VTAC_GRID_SAMPLE_GRID, where));
         const vtac_expr *from = LET("from", E2(ADD, given, number_of(l, s, 1.0)));
         const double dim = (double)s->dim[i];
         const vtac_expr *half = number_of(l, s, 0.5);
@@ -215,7 +215,7 @@ static const vtac_expr *sum_of_plan(vtac_lower *l, const sampler *s, const sampl
         const vtac_expr *place =
             LET("place", vtac_e_cast(l->k, VTAC_I64, vtac_e_load(l->k, plan->places, at)));
         const vtac_expr *held = s->padding == PAD_ZEROS ? E2(MAX, zero, place) : place;
-        const vtac_expr *x = vtac_e_load(l->k, vtac_in(l, 0), vtac_i_add(l->k, base, held));
+        const vtac_expr *x = vtac_e_load(l->k, vtac_in(l, VTAC_GRID_SAMPLE_X), vtac_i_add(l->k, base, held));
         x = s->padding == PAD_ZEROS
                 ? SELECT(E2(GE, place, zero), x, vtac_e_int(l->k, x == NULL ? s->type : x->type, 0))
                 : x;
@@ -229,12 +229,12 @@ static const vtac_expr *sum_of_plan(vtac_lower *l, const sampler *s, const sampl
 
 static sampler grid_sampler(const vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_GRID_SAMPLE_X);
     const char *mode = vtac_attr_string(l->node, "mode", "linear");
     const char *edges = vtac_attr_string(l->node, "padding_mode", "zeros");
     sampler s = {.axes = x->rank - 2,
                  .dim = x->dim + 2,
-                 .type = vtac_compute_type(vtac_type_in(l, 1)->dtype),
+                 .type = vtac_compute_type(vtac_type_in(l, VTAC_GRID_SAMPLE_GRID)->dtype),
                  .padding = edges[0] == 'b'   ? PAD_BORDER
                             : edges[0] == 'r' ? PAD_REFLECTION
                                               : PAD_ZEROS,
@@ -248,7 +248,7 @@ static sampler grid_sampler(const vtac_lower *l)
 
 vta_status vtac_lower_grid_sample(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_GRID_SAMPLE_X);
     const vtac_type *y = vtac_type_out(l, 0);
     const uint32_t last = y->rank - 1;
     sampler s = grid_sampler(l);
@@ -292,8 +292,8 @@ vta_status vtac_lower_grid_sample(vtac_lower *l)
 
 const vtac_expr *vtac_map_deform_columns(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
 {
-    const vtac_type *x = vtac_in_type(l->graph, n, 0);
-    const vtac_type *offset = vtac_in_type(l->graph, n, 1);
+    const vtac_type *x = vtac_in_type(l->graph, n, VTAC_DEFORM_COLUMNS_X);
+    const vtac_type *offset = vtac_in_type(l->graph, n, VTAC_DEFORM_COLUMNS_OFFSETS);
     const int64_t groups = vtac_attr_int(n, "offset_group", 1);
     vtac_window w;
     if (vtac_window_of(n, x, NULL, false, &w, l->diag) != VTA_OK) {
@@ -329,13 +329,14 @@ const vtac_expr *vtac_map_deform_columns(vtac_lower *l, const vtac_node *n, cons
     }
     for (uint32_t i = 0; i < w.axes; i++) {
         where[1] = vtac_i_addc(l->k, vtac_i_mulc(l->k, row, w.axes), i);
-        const vtac_expr *moved = E2(ADD, vtac_e_cast(l->k, s.type, from[i]), vtac_in_at(l, 1, where));
+        const vtac_expr *moved =
+            E2(ADD, vtac_e_cast(l->k, s.type, from[i]), vtac_in_at(l, VTAC_DEFORM_COLUMNS_OFFSETS, where));
         prepare_axis(l, &s, i, moved);
     }
     const vtac_expr *value = sum_of_taps(l, &s, 0, NULL);
-    if (vtac_in_type(l->graph, n, 2) != NULL) {
+    if (vtac_in_type(l->graph, n, VTAC_DEFORM_COLUMNS_MASK) != NULL) {
         where[1] = row;
-        value = E2(MUL, value, vtac_in_at(l, 2, where));
+        value = E2(MUL, value, vtac_in_at(l, VTAC_DEFORM_COLUMNS_MASK, where));
     }
     return value;
 }

@@ -195,7 +195,7 @@ static void put_in_order(vtac_lower *l, const ranking *r)
 
 vta_status vtac_lower_top_k(vtac_lower *l)
 {
-    const vtac_type *x = vtac_type_in(l, 0);
+    const vtac_type *x = vtac_type_in(l, VTAC_TOP_K_X);
     const vtac_dtype type = vtac_compute_type(x->dtype);
     uint32_t axis;
     VTA_TRY(vtac_axis(vtac_attr_int(l->node, "axis", -1), x->rank, &axis, l->diag));
@@ -224,7 +224,7 @@ vta_status vtac_lower_top_k(vtac_lower *l)
     vtac_end(l->k);
     note_worst(l, &r);
     at[axis] = vtac_for(l->k, VTAC_LOOP_SERIAL, r.size, "i");
-    const vtac_expr *x_value = LET("x", vtac_in_at(l, 0, at));
+    const vtac_expr *x_value = LET("x", vtac_in_at(l, VTAC_TOP_K_X, at));
     if (r.bar != NULL) {
         pass_bar(l, &r, x_value);
     }
@@ -237,7 +237,7 @@ vta_status vtac_lower_top_k(vtac_lower *l)
     slot = vtac_for(l->k, VTAC_LOOP_SERIAL, r.count, "slot");
     const vtac_expr *place = LET("place", place_in(l, &r, slot));
     at[axis] = place;
-    const vtac_expr *value = LET("value", vtac_in_at(l, 0, at));
+    const vtac_expr *value = LET("value", vtac_in_at(l, VTAC_TOP_K_X, at));
     at[axis] = slot;
     for (uint32_t i = 0; i < l->node->output_count; i++) {
         if (l->node->outputs[i] != 0) {
@@ -271,12 +271,13 @@ typedef struct box {
 static box box_at(vtac_lower *l, const vtac_expr *batch, const vtac_expr *i)
 {
     const bool centre = vtac_attr_int(l->node, "center_point_box", 0) != 0;
-    const vtac_expr *half = vtac_e_float(l->k, vtac_compute_type(vtac_type_in(l, 0)->dtype), 0.5);
+    const vtac_expr *half =
+        vtac_e_float(l->k, vtac_compute_type(vtac_type_in(l, VTAC_NMS_BOXES)->dtype), 0.5);
     const vtac_expr *c[4];
     box b;
     for (uint32_t k = 0; k < 4; k++) {
         const vtac_expr *at[] = {batch, i, vtac_e_index(l->k, k)};
-        c[k] = LET("c", vtac_in_at(l, 0, at));
+        c[k] = LET("c", vtac_in_at(l, VTAC_NMS_BOXES, at));
     }
     for (uint32_t k = 0; k < 2; k++) {
         const vtac_expr *reach = centre ? E2(MUL, c[k + 2], half) : NULL;
@@ -306,8 +307,8 @@ static void mark_alive(vtac_lower *l, const suppression *s, const vtac_expr *bat
 {
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->boxes, "i");
     const vtac_expr *at[] = {batch, class, i};
-    const vtac_expr *keep =
-        s->threshold == NULL ? vtac_e_int(l->k, VTAC_BOOL, 1) : E2(GT, vtac_in_at(l, 1, at), s->threshold);
+    const vtac_expr *keep = s->threshold == NULL ? vtac_e_int(l->k, VTAC_BOOL, 1)
+                                                 : E2(GT, vtac_in_at(l, VTAC_NMS_SCORES, at), s->threshold);
     vtac_store(l->k, s->alive, i, keep);
     vtac_end(l->k);
 }
@@ -320,7 +321,7 @@ static void find_best(vtac_lower *l, const suppression *s, const vtac_expr *batc
     vtac_store(l->k, best, zero, vtac_e_index(l->k, -1));
     const vtac_expr *i = vtac_for(l->k, VTAC_LOOP_SERIAL, s->boxes, "i");
     const vtac_expr *at[] = {batch, class, i};
-    const vtac_expr *score = LET("score", vtac_in_at(l, 1, at));
+    const vtac_expr *score = LET("score", vtac_in_at(l, VTAC_NMS_SCORES, at));
     const vtac_expr *first = E2(LT, vtac_e_load(l->k, best, zero), zero);
     const vtac_expr *better = E2(OR, first, E2(GT, score, vtac_e_load(l->k, top, zero)));
     vtac_if(l->k, LET("better", E2(AND, vtac_e_load(l->k, s->alive, i), better)));
@@ -348,7 +349,7 @@ static void suppress_class(vtac_lower *l, const suppression *s, const vtac_expr 
 {
     const vtac_expr *zero = vtac_e_index(l->k, 0);
     vtac_buffer *best = vtac_local(l, "best", VTAC_I64, 1);
-    vtac_buffer *top = vtac_local(l, "top", vtac_compute_type(vtac_type_in(l, 1)->dtype), 1);
+    vtac_buffer *top = vtac_local(l, "top", vtac_compute_type(vtac_type_in(l, VTAC_NMS_SCORES)->dtype), 1);
     mark_alive(l, s, batch, class);
     const vtac_expr *round = vtac_for(l->k, VTAC_LOOP_SERIAL, s->max, "turn");
     vtac_if(l->k, E2(LT, round, s->limit));
@@ -367,15 +368,17 @@ static void suppress_class(vtac_lower *l, const suppression *s, const vtac_expr 
 
 vta_status vtac_lower_nms(vtac_lower *l)
 {
-    const vtac_type *scores = vtac_type_in(l, 1);
+    const vtac_type *scores = vtac_type_in(l, VTAC_NMS_SCORES);
     const vtac_type *y = vtac_type_out(l, 0);
     suppression s = {.batches = scores->dim[0], .classes = scores->dim[1], .boxes = scores->dim[2]};
     s.max = y->dim[0] / (s.batches * s.classes);
     VTA_TRY(vtac_begin(l, ""));
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    s.limit = LET("limit", scalar_in(l, 2, zero));
-    s.overlap = LET("overlap", scalar_in(l, 3, vtac_e_float(l->k, VTAC_F32, 0.0)));
-    s.threshold = vtac_has_in(l, 4) ? LET("threshold", scalar_in(l, 4, NULL)) : NULL;
+    s.limit = LET("limit", scalar_in(l, VTAC_NMS_MAX_OUTPUTS, zero));
+    s.overlap = LET("overlap", scalar_in(l, VTAC_NMS_IOU_THRESHOLD, vtac_e_float(l->k, VTAC_F32, 0.0)));
+    s.threshold = vtac_has_in(l, VTAC_NMS_SCORE_THRESHOLD)
+                      ? LET("threshold", scalar_in(l, VTAC_NMS_SCORE_THRESHOLD, NULL))
+                      : NULL;
     s.alive = vtac_kernel_buffer(l->k, "alive", VTAC_BOOL, s.boxes, VTAC_BUFFER_SCRATCH);
     s.rows = vtac_local(l, "rows", VTAC_I64, 1);
     const vtac_expr *at[VTAC_MAX_RANK];

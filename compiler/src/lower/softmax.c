@@ -40,7 +40,7 @@ static const vtac_expr *value_at(vtac_lower *l, const softmax *s, const vtac_exp
         return x;
     }
     /* the zero point falls out of every difference */
-    const vtac_expr *scale = vtac_e_load(l->k, vtac_in(l, 1), vtac_e_index(l->k, 0));
+    const vtac_expr *scale = vtac_e_load(l->k, vtac_in(l, VTAC_QLINEAR_X_SCALE), vtac_e_index(l->k, 0));
     return E2(MUL, vtac_e_cast(l->k, s->type, x), scale);
 }
 
@@ -90,8 +90,10 @@ static const vtac_expr *quantize_share(vtac_lower *l, const vtac_expr *y)
         return y;
     }
     const vtac_expr *zero = vtac_e_index(l->k, 0);
-    const vtac_expr *offset = vtac_has_in(l, 4) ? vtac_e_load(l->k, vtac_in(l, 4), zero) : NULL;
-    return vtac_requantize(l, y, vtac_e_load(l->k, vtac_in(l, 3), zero), offset, vtac_type_out(l, 0)->dtype);
+    const vtac_expr *offset =
+        vtac_has_in(l, VTAC_QLINEAR_Y_ZERO) ? vtac_e_load(l->k, vtac_in(l, VTAC_QLINEAR_Y_ZERO), zero) : NULL;
+    return vtac_requantize(l, y, vtac_e_load(l->k, vtac_in(l, VTAC_QLINEAR_Y_SCALE), zero), offset,
+                           vtac_type_out(l, 0)->dtype);
 }
 
 static const vtac_expr *result_at(vtac_lower *l, const softmax *s, const vtac_expr *const *at)

@@ -14,7 +14,7 @@
 #define ALIAS            .family = VTAC_ALIAS, .limits = ""
 #define FOLDED(text)     .family = VTAC_NOT_LOWERED, .limits = text
 static const vtac_lowering table[VTAC_OP_COUNT] = {
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...)            \
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, fold, lowering, ...)  \
     [VTAC_OP_##id] = {lowering},
 #include "vtac/ops.def"
 };

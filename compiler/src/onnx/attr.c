@@ -46,7 +46,8 @@ static vta_status attr_lists(vtac_importer *im, const Onnx__AttributeProto *from
 bool vtac_names_a_type(const char *attr)
 {
     return strcmp(attr, "to") == 0 || strcmp(attr, "dtype") == 0 || strcmp(attr, "output_dtype") == 0 ||
-           strcmp(attr, "precision") == 0 || strcmp(attr, "softmax_precision") == 0;
+           strcmp(attr, "output_datatype") == 0 || strcmp(attr, "precision") == 0 ||
+           strcmp(attr, "softmax_precision") == 0;
 }
 
 static vta_status attr_int(const Onnx__AttributeProto *from, vtac_attr *to, vta_diag *diag)

@@ -26,12 +26,13 @@ static vtac_value_id less_zero_point(vtac_compose *c, uint32_t x, bool rows)
 /* Rounded to the type of the last zero point, saturating. */
 static vtac_value_id requantize_result(vtac_compose *c, vtac_value_id y)
 {
-    const vtac_dtype type = vtac_c_dtype(c, vtac_c_in(c, 7));
+    const vtac_dtype type = vtac_c_dtype(c, vtac_c_in(c, VTAC_QLINEAR_PAIR_Y_ZERO));
     const char kind = vtac_dtype_kind(type);
     if (kind != 'i' && kind != 'u') {
-        return vtac_c_cast(c, vtac_c_add(c, y, spread_out(c, 7, VTAC_F64, true)), type);
+        return vtac_c_cast(c, vtac_c_add(c, y, spread_out(c, VTAC_QLINEAR_PAIR_Y_ZERO, VTAC_F64, true)),
+                           type);
     }
-    y = vtac_c_add(c, vtac_c_round(c, y), spread_out(c, 7, VTAC_F64, true));
+    y = vtac_c_add(c, vtac_c_round(c, y), spread_out(c, VTAC_QLINEAR_PAIR_Y_ZERO, VTAC_F64, true));
     y = vtac_c_max_number(c, y, kind == 'i' ? -128.0 : 0.0);
     return vtac_c_cast(c, vtac_c_min_number(c, y, kind == 'i' ? 127.0 : 255.0), type);
 }
@@ -40,8 +41,10 @@ static vtac_value_id requantize_result(vtac_compose *c, vtac_value_id y)
  * one for y. */
 static bool takes_bytes(vtac_compose *c)
 {
-    static const uint8_t whole[] = {0, 2, 3, 5, 7};
-    static const uint8_t single[] = {1, 2, 6, 7};
+    static const uint8_t whole[] = {VTAC_QLINEAR_PAIR_A, VTAC_QLINEAR_PAIR_A_ZERO, VTAC_QLINEAR_PAIR_B,
+                                    VTAC_QLINEAR_PAIR_B_ZERO, VTAC_QLINEAR_PAIR_Y_ZERO};
+    static const uint8_t single[] = {VTAC_QLINEAR_PAIR_A_SCALE, VTAC_QLINEAR_PAIR_A_ZERO,
+                                     VTAC_QLINEAR_PAIR_Y_SCALE, VTAC_QLINEAR_PAIR_Y_ZERO};
     bool takes = true;
     for (uint32_t i = 0; i < sizeof whole; i++) {
         const vtac_dtype type = vtac_c_dtype(c, vtac_c_in(c, whole[i]));
@@ -50,30 +53,34 @@ static bool takes_bytes(vtac_compose *c)
     for (uint32_t i = 0; i < sizeof single; i++) {
         takes = takes && vtac_type_elements(vtac_c_type(c, vtac_c_in(c, single[i]))) == 1;
     }
-    return takes && vtac_c_rank(c, vtac_c_in(c, 4)) < 2 && vtac_c_rank(c, vtac_c_in(c, 5)) < 2;
+    return takes && vtac_c_rank(c, vtac_c_in(c, VTAC_QLINEAR_PAIR_B_SCALE)) < 2 &&
+           vtac_c_rank(c, vtac_c_in(c, VTAC_QLINEAR_PAIR_B_ZERO)) < 2;
 }
 
 void vtac_composed_qlinear_matmul(vtac_compose *c, vtac_value_id *out)
 {
-    static const uint8_t scales[] = {1, 4, 6};
-    vtac_value_id inputs[8];
+    static const uint8_t scales[] = {VTAC_QLINEAR_PAIR_A_SCALE, VTAC_QLINEAR_PAIR_B_SCALE,
+                                     VTAC_QLINEAR_PAIR_Y_SCALE};
+    vtac_value_id inputs[VTAC_QLINEAR_PAIR_INPUTS];
     bool plain = true;
-    for (uint32_t i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < VTAC_QLINEAR_PAIR_INPUTS; i++) {
         inputs[i] = vtac_c_in(c, i);
     }
     for (uint32_t i = 0; i < 3; i++) {
         plain = plain && vtac_c_dtype(c, inputs[scales[i]]) == VTAC_F32;
     }
     if (c->make.status != VTA_OK || !takes_bytes(c)) {
-        const vtac_value_id y = vtac_c_matmul(c, less_zero_point(c, 0, true), less_zero_point(c, 3, false));
-        const vtac_value_id ab =
-            vtac_c_mul(c, spread_out(c, 1, VTAC_F32, true), spread_out(c, 4, VTAC_F32, false));
-        const vtac_value_id scale = vtac_c_div(c, ab, spread_out(c, 6, VTAC_F32, true));
+        const vtac_value_id y = vtac_c_matmul(c, less_zero_point(c, VTAC_QLINEAR_PAIR_A, true),
+                                              less_zero_point(c, VTAC_QLINEAR_PAIR_B, false));
+        const vtac_value_id ab = vtac_c_mul(c, spread_out(c, VTAC_QLINEAR_PAIR_A_SCALE, VTAC_F32, true),
+                                            spread_out(c, VTAC_QLINEAR_PAIR_B_SCALE, VTAC_F32, false));
+        const vtac_value_id scale =
+            vtac_c_div(c, ab, spread_out(c, VTAC_QLINEAR_PAIR_Y_SCALE, VTAC_F32, true));
         out[0] = requantize_result(c, vtac_c_mul(c, y, vtac_c_cast(c, scale, VTAC_F64)));
     } else if (!plain) {
         for (uint32_t i = 0; i < 3; i++) {
             inputs[scales[i]] = vtac_c_cast(c, inputs[scales[i]], VTAC_F32);
         }
-        out[0] = vtac_c_node(c, VTAC_OP_QLINEAR_MATMUL, inputs, 8);
+        out[0] = vtac_c_node(c, VTAC_OP_QLINEAR_MATMUL, inputs, VTAC_QLINEAR_PAIR_INPUTS);
     }
 }

@@ -196,17 +196,26 @@ void vtac_composed_multinomial(vtac_compose *c, vtac_value_id *out)
     out[0] = vtac_c_cast(c, vtac_c_reshape(c, count, shape, 2), dtype);
 }
 
+static bool is_zero(const vtac_tensor *t)
+{
+    return t != NULL && vtac_type_elements(&t->type) == 1 && vtac_tensor_float(t, 0) == 0.0;
+}
+
 /* x, ratio, training_mode: stays what it is where that is known to be false */
 void vtac_composed_dropout(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_tensor *training = vtac_c_has(c, 2) ? vtac_c_known(c, vtac_c_in(c, 2)) : NULL;
-    if (!vtac_c_has(c, 2) ||
-        (training != NULL && vtac_type_elements(&training->type) == 1 && vtac_tensor_int(training, 0) == 0)) {
+    if (!vtac_c_has(c, 2) || is_zero(training)) {
         return;
     }
     const vtac_value_id x = vtac_c_in(c, 0);
     vtac_type type = *vtac_c_type(c, x);
     const vtac_dtype dtype = type.dtype;
+    if (vtac_c_has(c, 1) && is_zero(vtac_c_known(c, vtac_c_in(c, 1)))) { /* nothing is dropped */
+        out[0] = x;
+        out[1] = vtac_c_expand(c, vtac_c_number(c, VTAC_BOOL, 1.0), type.dim, type.rank);
+        return;
+    }
     type.dtype = VTAC_F64;
     const vtac_value_id drawn = draw_values(c, &type, false, 0.0, 1.0);
     vtac_value_id ratio = vtac_c_number(c, VTAC_F64, 0.5);

@@ -167,14 +167,14 @@ static bool is_size(vtac_op op, uint32_t i)
  * not such a Slice. */
 static int64_t moved_axis(const bounded *b, const vtac_node *node, const vtac_node *again, int64_t *first)
 {
-    const vtac_tensor *starts = vtac_in_constant(b->g, node, 1);
-    const vtac_tensor *later = vtac_in_constant(b->other[1], again, 1);
-    const vtac_tensor *axes = vtac_in_constant(b->g, node, 3);
-    const vtac_type *x = vtac_in_type(b->g, node, 0);
+    const vtac_tensor *starts = vtac_in_constant(b->g, node, VTAC_SLICE_STARTS);
+    const vtac_tensor *later = vtac_in_constant(b->other[1], again, VTAC_SLICE_STARTS);
+    const vtac_tensor *axes = vtac_in_constant(b->g, node, VTAC_SLICE_AXES);
+    const vtac_type *x = vtac_in_type(b->g, node, VTAC_SLICE_X);
     double step = 1.0;
     if (starts == NULL || later == NULL || vtac_type_elements(&starts->type) != 1 ||
-        (vtac_in_type(b->g, node, 4) != NULL &&
-         (!vtac_scalar_of(b->g, node->inputs[4], &step) || step != 1.0))) {
+        (vtac_in_type(b->g, node, VTAC_SLICE_STEPS) != NULL &&
+         (!vtac_scalar_of(b->g, node->inputs[VTAC_SLICE_STEPS], &step) || step != 1.0))) {
         return -1;
     }
     int64_t axis = axes != NULL ? vtac_tensor_int(axes, 0) : 0;
@@ -198,10 +198,10 @@ static vta_status follow_slice(bounded *b)
     }
     const vtac_type rows = {VTAC_I64, 1, {b->g->values[node.outputs[0]].type.dim[axis]}};
     const vtac_attr along = {.name = "axis", .kind = VTAC_ATTR_INT, .i = axis};
-    vtac_value_id inputs[2] = {node.inputs[0]};
+    vtac_value_id inputs[VTAC_GATHER_INPUTS] = {node.inputs[VTAC_SLICE_X]};
     vtac_value_id out;
-    VTA_TRY(add_count(b, &rows, first - b->past, true, &inputs[1]));
-    VTA_TRY(add_pair(b, VTAC_OP_ADD, b->position, inputs[1], &inputs[1]));
+    VTA_TRY(add_count(b, &rows, first - b->past, true, &inputs[VTAC_GATHER_INDICES]));
+    VTA_TRY(add_pair(b, VTAC_OP_ADD, b->position, inputs[VTAC_GATHER_INDICES], &inputs[VTAC_GATHER_INDICES]));
     VTA_TRY(add_node(b, VTAC_OP_GATHER, inputs, 2, &along, &out));
     vtac_replace_uses(b->g, node.outputs[0], out);
     return VTA_OK;
@@ -249,8 +249,8 @@ static vta_status follow_slices(bounded *b)
     for (uint32_t i = 0; i < b->other[1]->order_count; i++) {
         b->at = b->other[1]->order[i];
         const vtac_node *node = &b->g->nodes[b->at];
-        const vtac_tensor *x = vtac_in_constant(b->g, node, 1);
-        const vtac_tensor *y = vtac_in_constant(b->other[1], &b->other[1]->nodes[b->at], 1);
+        const vtac_tensor *x = vtac_in_constant(b->g, node, VTAC_SLICE_STARTS);
+        const vtac_tensor *y = vtac_in_constant(b->other[1], &b->other[1]->nodes[b->at], VTAC_SLICE_STARTS);
         if (node->op == VTAC_OP_SLICE && x != NULL && y != NULL && !same_bytes(x, y)) {
             VTA_TRY(follow_slice(b));
         }
@@ -303,11 +303,11 @@ static vta_status hide_later(bounded *b)
         return depends(b, "the form of its scores");
     }
     const double lowest = -(double)FLT_MAX;
-    vtac_value_id inputs[3] = {0, 0, node->inputs[0]};
+    vtac_value_id inputs[VTAC_WHERE_INPUTS] = {0, 0, node->inputs[0]};
     vtac_value_id masked;
     VTA_TRY(b->hidden == 0 ? make_hidden(b) : VTA_OK);
-    inputs[0] = b->hidden;
-    VTA_TRY(add_numbers(b, &(vtac_type){.dtype = VTAC_F32}, &lowest, &inputs[1]));
+    inputs[VTAC_WHERE_CONDITION] = b->hidden;
+    VTA_TRY(add_numbers(b, &(vtac_type){.dtype = VTAC_F32}, &lowest, &inputs[VTAC_WHERE_X]));
     VTA_TRY(add_node(b, VTAC_OP_WHERE, inputs, 3, NULL, &masked));
     return vtac_set_input(b->g, b->at, 0, masked, b->diag);
 }
@@ -423,7 +423,7 @@ static bool is_derived(const bounded *b, const vtac_node *node, const bool *deri
 
 static vta_status check_table(const bounded *b, const vtac_node *node)
 {
-    const vtac_tensor *table = vtac_in_constant(b->g, node, 0);
+    const vtac_tensor *table = vtac_in_constant(b->g, node, VTAC_GATHER_DATA);
     int64_t axis = vtac_attr_int(node, "axis", 0);
     if (table == NULL) {
         return VTA_OK;
@@ -444,7 +444,7 @@ static vta_status check_tables(const bounded *b)
     derived[b->position] = true;
     for (uint32_t i = 0; i < b->g->order_count; i++) {
         const vtac_node *node = &b->g->nodes[b->g->order[i]];
-        if (node->op == VTAC_OP_GATHER && derived[node->inputs[1]]) {
+        if (node->op == VTAC_OP_GATHER && derived[node->inputs[VTAC_GATHER_INDICES]]) {
             VTA_TRY_OUT(check_table(b, node));
         }
         derived[node->outputs[0]] =
@@ -461,10 +461,10 @@ static vta_status add_position(bounded *b)
 {
     const vtac_type scalar = {.dtype = VTAC_I64};
     const int64_t one = 1;
-    vtac_value_id inputs[2];
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS];
     VTA_TRY(vtac_add_input(b->g, "position", &scalar, &b->position, b->diag));
-    inputs[0] = b->position;
-    VTA_TRY(add_count(b, &(vtac_type){VTAC_I64, 1, {one}}, one, false, &inputs[1]));
+    inputs[VTAC_RESHAPE_X] = b->position;
+    VTA_TRY(add_count(b, &(vtac_type){VTAC_I64, 1, {one}}, one, false, &inputs[VTAC_RESHAPE_SHAPE]));
     return add_node(b, VTAC_OP_RESHAPE, inputs, 2, NULL, &b->begin);
 }
 

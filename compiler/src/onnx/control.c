@@ -129,8 +129,9 @@ static vta_status join_scans(vtac_importer *im, const loop_state *loop, uint32_t
     VTA_TRY(vtac_emit_ints(im, &zero, 1, &axes, diag));
     vtac_value_id parts[VTAC_MAX_INPUTS];
     for (size_t t = 0; t < turns; t++) {
-        draft->inputs[0] = *(const vtac_value_id *)vta_vec_at(&loop->scanned, t * loop->scan_count + which);
-        draft->inputs[1] = axes;
+        draft->inputs[VTAC_UNSQUEEZE_X] =
+            *(const vtac_value_id *)vta_vec_at(&loop->scanned, t * loop->scan_count + which);
+        draft->inputs[VTAC_UNSQUEEZE_AXES] = axes;
         draft->input_count = 2;
         draft->attr_count = 0;
         draft->output_count = 1;

@@ -56,7 +56,7 @@ static vta_status split_attributes(vtac_draft *draft, fused *f, vta_diag *diag)
 
 static vta_status clip_inputs(vtac_importer *im, vtac_draft *draft, const fused *f, vta_diag *diag)
 {
-    if (im->graph->values[draft->inputs[0]].type.dtype != VTAC_F32 || f->count != 2) {
+    if (im->graph->values[draft->inputs[VTAC_CLIP_X]].type.dtype != VTAC_F32 || f->count != 2) {
         return vta_fail(diag, VTA_UNSUPPORTED, "the activation Clip needs float32 and two parameters");
     }
     for (uint32_t i = 0; i < 2; i++) {
@@ -96,14 +96,15 @@ static vta_status fused_conv(vtac_importer *im, vtac_draft *draft, const char *c
 {
     fused f = {0};
     VTA_TRY(split_attributes(draft, &f, diag));
-    const vtac_value_id added = draft->input_count > 3 ? draft->inputs[3] : 0;
+    const vtac_value_id added =
+        draft->input_count > VTAC_FUSED_CONV_ADDEND ? draft->inputs[VTAC_FUSED_CONV_ADDEND] : 0;
     const bool active = f.activation < ACTIVATIONS;
-    draft->input_count = draft->input_count > 3 ? 3 : draft->input_count;
+    draft->input_count = draft->input_count > VTAC_CONV_INPUTS ? VTAC_CONV_INPUTS : draft->input_count;
     draft->output_count = 1;
     VTA_TRY(vtac_emit(im, draft, VTAC_OP_CONV, active || added != 0 ? NULL : names, value, diag));
     if (added != 0) {
-        draft->inputs[0] = *value;
-        draft->inputs[1] = added;
+        draft->inputs[VTAC_BINARY_A] = *value;
+        draft->inputs[VTAC_BINARY_B] = added;
         draft->input_count = 2;
         draft->attr_count = 0;
         VTA_TRY(vtac_emit(im, draft, VTAC_OP_ADD, active ? NULL : names, value, diag));

@@ -88,16 +88,19 @@ static void shape_ints(const vtac_facts *x, vtac_facts *out)
 
 static void slice_ints(const vtac_template_node *node, facts_list *inputs, vtac_facts *out)
 {
-    if (node->input_count < 3 || inputs[1]->length != 1 || inputs[2]->length != 1) {
+    if (node->input_count < 3 || inputs[VTAC_SLICE_STARTS]->length != 1 ||
+        inputs[VTAC_SLICE_ENDS]->length != 1) {
         return;
     }
-    const int64_t from = inputs[1]->ints[0];
-    const int64_t to = inputs[2]->ints[0];
-    const int64_t begin = from == -1 && inputs[0]->length > 0 ? inputs[0]->length - 1 : from;
+    const int64_t from = inputs[VTAC_SLICE_STARTS]->ints[0];
+    const int64_t to = inputs[VTAC_SLICE_ENDS]->ints[0];
+    const int64_t begin =
+        from == -1 && inputs[VTAC_SLICE_X]->length > 0 ? inputs[VTAC_SLICE_X]->length - 1 : from;
     const bool one = from == -1 || (from >= 0 && to == from + 1);
     if (one) {
         out->length = 1;
-        out->ints[0] = begin >= 0 && begin < inputs[0]->length ? inputs[0]->ints[begin] : VTAC_OPEN_INT;
+        out->ints[0] = begin >= 0 && begin < inputs[VTAC_SLICE_X]->length ? inputs[VTAC_SLICE_X]->ints[begin]
+                                                                          : VTAC_OPEN_INT;
     }
 }
 
@@ -195,7 +198,7 @@ static void transpose_shape(const vtac_template_node *node, facts_list *inputs, 
 /* Reshape and Expand: the shape is an input. */
 static void shape_by_ints(const vtac_template_node *node, facts_list *inputs, vtac_facts *out)
 {
-    const vtac_facts *list = node->input_count > 1 ? inputs[1] : NULL;
+    const vtac_facts *list = node->input_count > 1 ? inputs[VTAC_RESHAPE_SHAPE] : NULL;
     if (list == NULL || list->length < 0 || list->length > VTAC_MAX_RANK) {
         return;
     }
@@ -204,7 +207,7 @@ static void shape_by_ints(const vtac_template_node *node, facts_list *inputs, vt
         out->dim[i] = list->ints[i] < 0 ? -1 : list->ints[i];
     }
     if (node->name[0] == 'E') {
-        broadcast_shape(inputs[0], out);
+        broadcast_shape(inputs[VTAC_RESHAPE_X], out);
     }
 }
 
@@ -224,19 +227,21 @@ static void concat_shape(const vtac_template_node *node, facts_list *inputs, vta
 
 static void slice_shape(const vtac_template_node *node, facts_list *inputs, vtac_facts *out)
 {
-    const vtac_facts *axes = node->input_count > 3 ? inputs[3] : NULL;
-    copy_shape(inputs[0], out);
+    const vtac_facts *axes = node->input_count > 3 ? inputs[VTAC_SLICE_AXES] : NULL;
+    copy_shape(inputs[VTAC_SLICE_X], out);
     for (int i = 0; i < out->rank; i++) {
         const bool other = axes != NULL && axes->length == 1 && axes->ints[0] >= 0 && axes->ints[0] != i;
         out->dim[i] = other ? out->dim[i] : -1;
     }
-    if (axes == NULL || axes->length != 1 || inputs[1]->length != 1 || inputs[2]->length != 1) {
+    if (axes == NULL || axes->length != 1 || inputs[VTAC_SLICE_STARTS]->length != 1 ||
+        inputs[VTAC_SLICE_ENDS]->length != 1) {
         return;
     }
     const int64_t axis = axes->ints[0];
-    const int64_t from = inputs[1]->ints[0];
-    const int64_t to = inputs[2]->ints[0];
-    const int64_t size = axis >= 0 && axis < inputs[0]->rank ? inputs[0]->dim[axis] : -1;
+    const int64_t from = inputs[VTAC_SLICE_STARTS]->ints[0];
+    const int64_t to = inputs[VTAC_SLICE_ENDS]->ints[0];
+    const int64_t size =
+        axis >= 0 && axis < inputs[VTAC_SLICE_X]->rank ? inputs[VTAC_SLICE_X]->dim[axis] : -1;
     if (from >= 0 && to >= from && to <= size) {
         out->dim[axis] = to - from;
     }
@@ -245,8 +250,8 @@ static void slice_shape(const vtac_template_node *node, facts_list *inputs, vtac
 /* Unsqueeze and Squeeze of axes that are counted from the first. */
 static void squeeze_shape(const vtac_template_node *node, facts_list *inputs, vtac_facts *out)
 {
-    const vtac_facts *x = inputs[0];
-    const vtac_facts *axes = node->input_count > 1 ? inputs[1] : NULL;
+    const vtac_facts *x = inputs[VTAC_UNSQUEEZE_X];
+    const vtac_facts *axes = node->input_count > 1 ? inputs[VTAC_UNSQUEEZE_AXES] : NULL;
     const bool more = node->name[0] == 'U';
     if (x->rank < 0 || axes == NULL || axes->length != 1 || axes->ints[0] < 0) {
         return;
@@ -261,8 +266,8 @@ static void squeeze_shape(const vtac_template_node *node, facts_list *inputs, vt
 
 static void matmul_shape(facts_list *inputs, vtac_facts *out)
 {
-    const vtac_facts *a = inputs[0];
-    const vtac_facts *b = inputs[1];
+    const vtac_facts *a = inputs[VTAC_MATMUL_A];
+    const vtac_facts *b = inputs[VTAC_MATMUL_B];
     if (b == NULL || a->rank < 2 || b->rank < 2) {
         return;
     }
@@ -278,8 +283,9 @@ static void matmul_shape(facts_list *inputs, vtac_facts *out)
 
 static void gather_shape(facts_list *inputs, vtac_facts *out)
 {
-    if (inputs[1] != NULL && inputs[0]->rank >= 0 && inputs[1]->rank >= 0) {
-        out->rank = inputs[0]->rank + inputs[1]->rank - 1;
+    if (inputs[VTAC_GATHER_INDICES] != NULL && inputs[VTAC_GATHER_DATA]->rank >= 0 &&
+        inputs[VTAC_GATHER_INDICES]->rank >= 0) {
+        out->rank = inputs[VTAC_GATHER_DATA]->rank + inputs[VTAC_GATHER_INDICES]->rank - 1;
     }
 }
 

@@ -19,9 +19,7 @@ static const struct {
     const char *domain, *name, *outputs; /* words of the outputs */
     vtac_fused_fn *make;
 } rows[] = {
-    {"", "DFT", "y", vtac_fused_dft},
     {"", "MaxPool", "y i", vtac_fused_max_places},
-    {"", "STFT", "y", vtac_fused_stft},
     {"ai.onnx.ml", "ZipMap", "y", write_scores},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -109,7 +107,7 @@ bool vtac_flow_takes_fused(const char *domain, const char *name)
 static vta_status outputs_of(vtac_words *w, const char *words, char **names, vta_diag *diag)
 {
     const Onnx__NodeProto *node = w->item->node;
-    for (size_t i = 0; i < node->n_output; i++) {
+    for (size_t i = 0; names != NULL && i < node->n_output; i++) {
         char word[16];
         const size_t size = strcspn(words, " ");
         memcpy(word, words, size);

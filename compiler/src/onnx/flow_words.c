@@ -61,33 +61,11 @@ int64_t vtac_words_int(const vtac_words *w, const char *name, int64_t otherwise)
     return attr != NULL ? attr->i : otherwise;
 }
 
-double vtac_words_float(const vtac_words *w, const char *name, double otherwise)
-{
-    const Onnx__AttributeProto *attr = vtac_proto_attr(w->item->node, name);
-    attr = attr != NULL ? vtac_resolve_attr(attr, w->item->at.caller) : NULL;
-    return attr != NULL ? (double)attr->f : otherwise;
-}
-
 bool vtac_words_is(const vtac_words *w, const char *name, const char *text)
 {
     const Onnx__AttributeProto *attr = vtac_proto_attr(w->item->node, name);
     attr = attr != NULL ? vtac_resolve_attr(attr, w->item->at.caller) : NULL;
     return attr != NULL && attr->s.len == strlen(text) && memcmp(attr->s.data, text, attr->s.len) == 0;
-}
-
-int64_t vtac_words_opset(const vtac_words *w)
-{
-    return vtac_flow_opset(w->item);
-}
-
-bool vtac_words_constant(const vtac_words *w, size_t input, int64_t *out)
-{
-    const vtac_flow_value *v = vtac_flow_input(w->w->b, w->item, input);
-    if (v == NULL || v->constant == 0 || vtac_type_elements(&v->type) != 1) {
-        return false;
-    }
-    *out = vtac_tensor_int(w->w->b->im->graph->values[v->constant].constant, 0);
-    return true;
 }
 
 int vtac_words_rank(const vtac_words *w, size_t input)

@@ -45,12 +45,9 @@ char *vtac_words_name(const vtac_words *w, const char *word); /* NULL: none */
 
 /* Attributes of the operator. */
 int64_t vtac_words_int(const vtac_words *w, const char *name, int64_t otherwise);
-double vtac_words_float(const vtac_words *w, const char *name, double otherwise);
 
-/* True if an attribute is this text; the opset; the one integer of an input that the model has. */
+/* True if an attribute is this text. */
 bool vtac_words_is(const vtac_words *w, const char *name, const char *text);
-int64_t vtac_words_opset(const vtac_words *w);
-bool vtac_words_constant(const vtac_words *w, size_t input, int64_t *out);
 
 /* Number of axes of an input, known or declared; -1: unknown. */
 int vtac_words_rank(const vtac_words *w, size_t input);
@@ -72,10 +69,9 @@ bool vtac_flow_is_fused(const vtac_flow_builder *b, const vtac_flow_node *item);
 bool vtac_flow_takes_fused(const char *domain, const char *name);
 vta_status vtac_flow_inline_fused(vtac_flow_work *w, const vtac_flow_node *given, vta_diag *diag);
 
-/* flow_signal.c */
+/* flow_places.c, flow_rows.c */
 typedef vta_status vtac_fused_fn(vtac_words *w, vta_diag *diag);
-vtac_fused_fn vtac_fused_dft, vtac_fused_stft, vtac_fused_max_places,
-    vtac_fused_by_rows; /* the last two: flow_places.c, flow_rows.c */
+vtac_fused_fn vtac_fused_max_places, vtac_fused_by_rows;
 bool vtac_flow_is_by_rows(const char *domain, const char *name);
 
 #endif

@@ -228,8 +228,8 @@ vta_status vtac_import_initializers(vtac_importer *im, vtac_scope *scope, const 
 static vta_status reshape_back(vtac_importer *im, vtac_draft *draft, const vtac_type *type,
                                vtac_value_id *value, vta_diag *diag)
 {
-    draft->inputs[0] = *value;
-    VTA_TRY(vtac_emit_ints(im, type->dim, type->rank, &draft->inputs[1], diag));
+    draft->inputs[VTAC_RESHAPE_X] = *value;
+    VTA_TRY(vtac_emit_ints(im, type->dim, type->rank, &draft->inputs[VTAC_RESHAPE_SHAPE], diag));
     draft->input_count = 2;
     draft->attr_count = 0;
     return vtac_emit(im, draft, VTAC_OP_RESHAPE, NULL, value, diag);

@@ -71,8 +71,8 @@ static vta_status open_reshape(const open_walk *o, vtac_node_id id, vta_diag *di
     const vtac_node *node = &g->nodes[id], *again = &o->other->nodes[id];
     int64_t dim[VTAC_MAX_RANK];
     const vtac_type *y = &g->values[node->outputs[0]].type;
-    if (!shape_for_all(vtac_in_type(g, node, 0), vtac_in_type(o->other, again, 0), y,
-                       &o->other->values[again->outputs[0]].type, dim)) {
+    if (!shape_for_all(vtac_in_type(g, node, VTAC_RESHAPE_X), vtac_in_type(o->other, again, VTAC_RESHAPE_X),
+                       y, &o->other->values[again->outputs[0]].type, dim)) {
         return depends_on_size(o, node, "its shape", diag);
     }
     int64_t *kept = vta_arena_array(&g->arena, VTAC_MAX_RANK, sizeof *kept);
@@ -83,7 +83,7 @@ static vta_status open_reshape(const open_walk *o, vtac_node_id id, vta_diag *di
     memcpy(kept, dim, y->rank * sizeof *kept);
     const vtac_tensor tensor = {{VTAC_I64, 1, {y->rank}}, kept, y->rank * sizeof *kept};
     VTA_TRY(vtac_add_constant(g, NULL, &tensor, &shape, diag));
-    return vtac_set_input(g, id, 1, shape, diag);
+    return vtac_set_input(g, id, VTAC_RESHAPE_SHAPE, shape, diag);
 }
 
 /* Constants of a node that differ. */

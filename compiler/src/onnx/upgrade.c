@@ -223,9 +223,9 @@ static vta_status resize_10(vtac_importer *im, vtac_draft *draft, vtac_type *aft
     (void)after;
     (void)diag;
     if (draft->input_count == 2) {
-        const vtac_value_id scales = draft->inputs[1];
-        draft->inputs[1] = 0;
-        set_input(draft, 2, scales);
+        const vtac_value_id scales = draft->inputs[1]; /* of the older form */
+        draft->inputs[VTAC_RESIZE_ROI] = 0;
+        set_input(draft, VTAC_RESIZE_SCALES, scales);
     }
     draft->op_type = "Resize";
     set_string(draft, "coordinate_transformation_mode", "asymmetric");
@@ -242,8 +242,8 @@ static vta_status reshape_input(vtac_importer *im, vtac_draft *draft, uint32_t i
         return vta_no_memory(diag);
     }
     *reshape = (vtac_draft){.name = draft->name, .input_count = 2, .output_count = 1};
-    reshape->inputs[0] = draft->inputs[i];
-    VTA_TRY(vtac_emit_ints(im, type->dim, type->rank, &reshape->inputs[1], diag));
+    reshape->inputs[VTAC_RESHAPE_X] = draft->inputs[i];
+    VTA_TRY(vtac_emit_ints(im, type->dim, type->rank, &reshape->inputs[VTAC_RESHAPE_SHAPE], diag));
     return vtac_emit(im, reshape, VTAC_OP_RESHAPE, NULL, &draft->inputs[i], diag);
 }
 
@@ -362,7 +362,7 @@ static vta_status tile_1(vtac_importer *im, vtac_draft *draft, vtac_type *after,
         repeats[i] = (double)i == axis ? (int64_t)vtac_tensor_float(given[0], 0) : 1;
     }
     draft->input_count = 2;
-    return vtac_emit_ints(im, repeats, x->rank, &draft->inputs[1], diag);
+    return vtac_emit_ints(im, repeats, x->rank, &draft->inputs[VTAC_TILE_REPEATS], diag);
 }
 
 static void default_float(vtac_draft *draft, const char *name, double value)

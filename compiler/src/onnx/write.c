@@ -288,9 +288,10 @@ static Onnx__NodeProto *node_of(vtac_onnx_writer *w, const vtac_node *from)
     }
     to->n_attribute = from->attr_count;
     to->attribute = list;
-    if (w->opset < MOVED_AXES && has_moved_axes(from->op) && from->input_count > 1 && from->inputs[1] != 0) {
+    if (w->opset < MOVED_AXES && has_moved_axes(from->op) &&
+        vtac_in_type(w->graph, from, VTAC_REDUCE_AXES) != NULL) {
         to->n_input = 1;
-        put_axes(w, vtac_in_constant(w->graph, from, 1), &attrs[from->attr_count]);
+        put_axes(w, vtac_in_constant(w->graph, from, VTAC_REDUCE_AXES), &attrs[from->attr_count]);
         list[to->n_attribute++] = &attrs[from->attr_count];
     }
     return to;
@@ -365,13 +366,13 @@ void vtac_writer_graph(vtac_onnx_writer *w, Onnx__GraphProto *to)
 static bool uses_new_form(const vtac_graph *g, const vtac_node *node)
 {
     const char *reduction = vtac_attr_string(node, "reduction", "none");
-    const bool has_axes = node->input_count > 1 && node->inputs[1] != 0;
+    const bool has_axes = vtac_in_type(g, node, VTAC_REDUCE_AXES) != NULL;
     if (has_moved_axes(node->op)) {
         return vtac_attr_int(node, "noop_with_empty_axes", 0) != 0 ||
-               (has_axes && vtac_in_constant(g, node, 1) == NULL);
+               (has_axes && vtac_in_constant(g, node, VTAC_REDUCE_AXES) == NULL);
     }
     if (node->op == VTAC_OP_DEQUANTIZE_LINEAR) {
-        return vtac_dtype_bits(vtac_in_type(g, node, 0)->dtype) < 8 ||
+        return vtac_dtype_bits(vtac_in_type(g, node, VTAC_QDQ_X)->dtype) < 8 ||
                vtac_attr_int(node, "block_size", 0) != 0;
     }
     if (node->op == VTAC_OP_RESHAPE) {

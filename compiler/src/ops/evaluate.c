@@ -215,7 +215,7 @@ static bool float_operation(vtac_expr_op op, double a, double b, scalar *out)
 #define ALIAS              VTAC_E_INT
 #define FOLDED(text)       VTAC_E_INT
 static const vtac_expr_op operations[] = {
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...)            \
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, fold, lowering, ...)  \
     [VTAC_OP_##id] = CHECKED(fold, lowering),
 #include "vtac/ops.def"
 };
@@ -320,11 +320,11 @@ static bool evaluate_cast(evaluation *e, int64_t elements)
 
 static bool evaluate_where(evaluation *e, int64_t elements)
 {
-    if (!has_operands(e, 3)) {
+    if (!has_operands(e, VTAC_WHERE_INPUTS)) {
         return false;
     }
     for (int64_t i = 0; i < elements; i++) {
-        const uint32_t k = int_at(e, 0, i) != 0 ? 1 : 2;
+        const uint32_t k = int_at(e, VTAC_WHERE_CONDITION, i) != 0 ? VTAC_WHERE_X : VTAC_WHERE_Y;
         copy_element(e, i, k, broadcast_from(e, k, i));
     }
     return true;
@@ -377,8 +377,8 @@ static bool evaluate_gather(evaluation *e, int64_t elements)
     if (!has_operands(e, 2)) {
         return false;
     }
-    const vtac_type *data = &e->in[0]->type;
-    const vtac_type *indices = &e->in[1]->type;
+    const vtac_type *data = &e->in[VTAC_GATHER_DATA]->type;
+    const vtac_type *indices = &e->in[VTAC_GATHER_INDICES]->type;
     uint32_t axis;
     if (vtac_axis(vtac_attr_int(e->node, "axis", 0), data->rank, &axis, NULL) != VTA_OK) {
         return false;
@@ -387,7 +387,7 @@ static bool evaluate_gather(evaluation *e, int64_t elements)
         int64_t at[VTAC_MAX_RANK];
         int64_t from[VTAC_MAX_RANK];
         unravel_index(&e->type, i, at);
-        int64_t index = vtac_tensor_int(e->in[1], ravel_index(indices, at + axis));
+        int64_t index = vtac_tensor_int(e->in[VTAC_GATHER_INDICES], ravel_index(indices, at + axis));
         index = index < 0 ? index + data->dim[axis] : index;
         if (index < 0 || index >= data->dim[axis]) {
             return false;
@@ -395,7 +395,7 @@ static bool evaluate_gather(evaluation *e, int64_t elements)
         memcpy(from, at, axis * sizeof from[0]);
         from[axis] = index;
         memcpy(from + axis + 1, at + axis + indices->rank, (data->rank - axis - 1) * sizeof from[0]);
-        copy_element(e, i, 0, ravel_index(data, from));
+        copy_element(e, i, VTAC_GATHER_DATA, ravel_index(data, from));
     }
     return true;
 }
@@ -405,21 +405,22 @@ static bool evaluate_slice(evaluation *e, int64_t elements)
     if (!has_operands(e, 2)) {
         return false;
     }
-    const vtac_type *in = &e->in[0]->type;
+    const vtac_type *in = &e->in[VTAC_SLICE_X]->type;
+    const vtac_tensor *axes = e->count > VTAC_SLICE_AXES ? e->in[VTAC_SLICE_AXES] : NULL;
+    const vtac_tensor *steps = e->count > VTAC_SLICE_STEPS ? e->in[VTAC_SLICE_STEPS] : NULL;
     int64_t start[VTAC_MAX_RANK] = {0};
     int64_t step[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < VTAC_MAX_RANK; i++) {
         step[i] = 1;
     }
-    const int64_t count = vtac_type_elements(&e->in[1]->type);
+    const int64_t count = vtac_type_elements(&e->in[VTAC_SLICE_STARTS]->type);
     for (int64_t k = 0; k < count; k++) {
         uint32_t axis;
-        if (vtac_axis(e->count > 3 && e->in[3] != NULL ? vtac_tensor_int(e->in[3], k) : k, in->rank, &axis,
-                      NULL)) {
+        if (vtac_axis(axes != NULL ? vtac_tensor_int(axes, k) : k, in->rank, &axis, NULL)) {
             return false;
         }
-        step[axis] = e->count > 4 && e->in[4] != NULL ? vtac_tensor_int(e->in[4], k) : 1;
-        int64_t first = vtac_tensor_int(e->in[1], k);
+        step[axis] = steps != NULL ? vtac_tensor_int(steps, k) : 1;
+        int64_t first = vtac_tensor_int(e->in[VTAC_SLICE_STARTS], k);
         first = first < 0 ? first + in->dim[axis] : first;
         const int64_t last = step[axis] > 0 ? in->dim[axis] : in->dim[axis] - 1;
         start[axis] = first < 0 ? 0 : first > last ? last : first;
@@ -452,14 +453,15 @@ static bool evaluate_transpose(evaluation *e, int64_t elements)
 
 static bool evaluate_range(evaluation *e, int64_t elements)
 {
-    if (!has_operands(e, 3)) {
+    if (!has_operands(e, VTAC_RANGE_INPUTS)) {
         return false;
     }
+    const vtac_tensor *start = e->in[VTAC_RANGE_START], *delta = e->in[VTAC_RANGE_DELTA];
     for (int64_t i = 0; i < elements; i++) {
         if (e->is_float) {
-            store_float(e, i, vtac_tensor_float(e->in[0], 0) + (double)i * vtac_tensor_float(e->in[2], 0));
+            store_float(e, i, vtac_tensor_float(start, 0) + (double)i * vtac_tensor_float(delta, 0));
         } else {
-            store_int(e, i, vtac_tensor_int(e->in[0], 0) + wrap_mul(i, vtac_tensor_int(e->in[2], 0)));
+            store_int(e, i, vtac_tensor_int(start, 0) + wrap_mul(i, vtac_tensor_int(delta, 0)));
         }
     }
     return true;
@@ -555,7 +557,7 @@ static bool evaluate_none(evaluation *e, int64_t elements)
 
 typedef bool evaluate_fn(evaluation *e, int64_t elements);
 static evaluate_fn *const folds[] = {
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, ...)                      \
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, fold, ...)            \
     [VTAC_OP_##id] = evaluate_##fold,
 #include "vtac/ops.def"
 };

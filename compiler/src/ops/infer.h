@@ -8,7 +8,8 @@
 
 #include "vtac/graph.h"
 
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, ...) vtac_infer_fn vtac_infer_##infer;
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, ...)                          \
+    vtac_infer_fn vtac_infer_##infer;
 #include "vtac/ops.def"
 
 /* The type of input i, which the operator requires. */

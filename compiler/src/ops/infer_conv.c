@@ -135,11 +135,11 @@ vta_status vtac_infer_conv(const vtac_graph *graph, const vtac_node *node, vtac_
 {
     const vtac_type *x;
     const vtac_type *w;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &w, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_CONV_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_CONV_WEIGHT, &w, diag));
     out[0].dtype = x->dtype;
     VTA_TRY(conv_shape(node, x, w, &out[0], diag));
-    const vtac_type *bias = vtac_in_type(graph, node, 2);
+    const vtac_type *bias = vtac_in_type(graph, node, VTAC_CONV_BIAS);
     if (bias != NULL && (bias->rank != 1 || bias->dim[0] != w->dim[0])) {
         return vta_fail(diag, VTA_INVALID, "the bias must hold %lld values", (long long)w->dim[0]);
     }
@@ -151,22 +151,21 @@ vta_status vtac_infer_conv_integer(const vtac_graph *graph, const vtac_node *nod
 {
     const vtac_type *x;
     const vtac_type *w;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &w, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_CONV_INTEGER_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_CONV_INTEGER_WEIGHT, &w, diag));
     out[0].dtype = VTAC_I32;
     return conv_shape(node, x, w, &out[0], diag);
 }
 
-/* x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias */
 vta_status vtac_infer_qlinear_conv(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                    vta_diag *diag)
 {
     const vtac_type *x;
     const vtac_type *w;
     const vtac_type *y_zero;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 3, &w, diag));
-    VTA_TRY(vtac_need_type(graph, node, 7, &y_zero, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_CONV_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_CONV_WEIGHT, &w, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_CONV_Y_ZERO, &y_zero, diag));
     out[0].dtype = y_zero->dtype;
     return conv_shape(node, x, w, &out[0], diag);
 }
@@ -201,8 +200,8 @@ vta_status vtac_infer_conv_transpose(const vtac_graph *graph, const vtac_node *n
 {
     const vtac_type *x;
     const vtac_type *w;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &w, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_CONV_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_CONV_WEIGHT, &w, diag));
     if (x->rank < 3 || x->rank != w->rank || x->dim[1] != w->dim[0]) {
         return vta_fail(diag, VTA_INVALID,
                         "input and weight do not fit: expected [N, C, ...] and [C, M/group, ...]");
@@ -218,7 +217,7 @@ vta_status vtac_infer_conv_transpose(const vtac_graph *graph, const vtac_node *n
                         (long long)group);
     }
     out[0] = (vtac_type){.dtype = x->dtype, .rank = x->rank, .dim = {x->dim[0], w->dim[1] * group}};
-    VTA_TRY(vtac_expect_shape(graph, node, 2, "the bias", 1, &out[0].dim[1], diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_CONV_BIAS, "the bias", 1, &out[0].dim[1], diag));
     return transpose_extents(node, x, &window, &out[0], diag);
 }
 
@@ -231,9 +230,9 @@ vta_status vtac_infer_pool(const vtac_graph *graph, const vtac_node *node, vtac_
     VTA_TRY(vtac_window_of(node, x, NULL, true, &window, diag));
     out[0] = *x;
     memcpy(&out[0].dim[2], window.extent, window.axes * sizeof out[0].dim[0]);
-    if (node->output_count > 1) {
-        out[1] = out[0];
-        out[1].dtype = VTAC_I64;
+    if (node->output_count > VTAC_POOL_INDICES) {
+        out[VTAC_POOL_INDICES] = out[0];
+        out[VTAC_POOL_INDICES].dtype = VTAC_I64;
     }
     return VTA_OK;
 }

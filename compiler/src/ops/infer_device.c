@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "infer.h"
+#include "vtac/quant.h"
 
 static vta_status bytes_type(int64_t bytes, vtac_type *out, vta_diag *diag)
 {
@@ -50,5 +51,22 @@ vta_status vtac_infer_vta_unpack(const vtac_graph *graph, const vtac_node *node,
     }
     out[0] = (vtac_type){.dtype = to, .rank = (uint32_t)dims->count};
     memcpy(out[0].dim, dims->ints, dims->count * sizeof *dims->ints);
+    return VTA_OK;
+}
+
+/* [1, hidden, steps * batch], and the bytes of C or H at the end as rows, [digits * batch, hidden]. */
+vta_status vtac_infer_vta_recurrence(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                     vta_diag *diag)
+{
+    const int64_t steps = vtac_attr_int(node, "steps", 1);
+    const int64_t digits = vtac_recurrent_digits((vtac_recurrent_kind)vtac_attr_int(node, "kind", 0));
+    VTA_TRY(vtac_infer_vta_unpack(graph, node, out, diag));
+    if (out[0].rank != 3 || steps < 1) {
+        return vta_fail(diag, VTA_INVALID, "it needs 3 'dims', and 'steps'");
+    }
+    if (node->output_count > 1) {
+        out[1] = (vtac_type){
+            .dtype = VTAC_I8, .rank = 2, .dim = {digits * (out[0].dim[2] / steps), out[0].dim[1]}};
+    }
     return VTA_OK;
 }

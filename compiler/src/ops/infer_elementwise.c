@@ -38,8 +38,8 @@ vta_status vtac_infer_group_norm(const vtac_graph *graph, const vtac_node *node,
                         (long long)groups);
     }
     const int64_t count = vtac_attr_int(node, "scale_per_group", 0) != 0 ? groups : channels;
-    VTA_TRY(vtac_expect_shape(graph, node, 1, "the scale", 1, &count, diag));
-    return vtac_expect_shape(graph, node, 2, "the bias", 1, &count, diag);
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_NORM_SCALE, "the scale", 1, &count, diag));
+    return vtac_expect_shape(graph, node, VTAC_NORM_BIAS, "the bias", 1, &count, diag);
 }
 
 vta_status vtac_infer_broadcast(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
@@ -65,8 +65,8 @@ vta_status vtac_infer_pow(const vtac_graph *graph, const vtac_node *node, vtac_t
 {
     const vtac_type *x;
     const vtac_type *y;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &y, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_POW_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_POW_EXPONENT, &y, diag));
     return vtac_broadcast(x, y, &out[0], diag);
 }
 
@@ -95,17 +95,17 @@ vta_status vtac_infer_predicate(const vtac_graph *graph, const vtac_node *node, 
 
 vta_status vtac_infer_where(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
-    const vtac_type *in[3];
-    for (uint32_t i = 0; i < 3; i++) {
-        VTA_TRY(vtac_need_type(graph, node, i, &in[i], diag));
-    }
-    if (in[0]->dtype != VTAC_BOOL || in[1]->dtype != in[2]->dtype) {
+    const vtac_type *condition, *x, *y;
+    VTA_TRY(vtac_need_type(graph, node, VTAC_WHERE_CONDITION, &condition, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_WHERE_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_WHERE_Y, &y, diag));
+    if (condition->dtype != VTAC_BOOL || x->dtype != y->dtype) {
         return vta_fail(diag, VTA_INVALID, "inputs are %s, %s, %s; expected bool and two of one type",
-                        vtac_dtype_name(in[0]->dtype), vtac_dtype_name(in[1]->dtype),
-                        vtac_dtype_name(in[2]->dtype));
+                        vtac_dtype_name(condition->dtype), vtac_dtype_name(x->dtype),
+                        vtac_dtype_name(y->dtype));
     }
-    VTA_TRY(vtac_broadcast(in[1], in[2], &out[0], diag));
-    return vtac_broadcast(&out[0], in[0], &out[0], diag);
+    VTA_TRY(vtac_broadcast(x, y, &out[0], diag));
+    return vtac_broadcast(&out[0], condition, &out[0], diag);
 }
 
 static vta_status no_text_cast(vta_diag *diag)
@@ -131,7 +131,7 @@ vta_status vtac_infer_cast_like(const vtac_graph *graph, const vtac_node *node, 
                                 vta_diag *diag)
 {
     const vtac_type *like;
-    VTA_TRY(vtac_need_type(graph, node, 1, &like, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_CAST_LIKE_LIKE, &like, diag));
     VTA_TRY(vtac_infer_same(graph, node, out, diag));
     const bool text = out[0].dtype == VTAC_TEXT;
     out[0].dtype = like->dtype;
@@ -141,8 +141,8 @@ vta_status vtac_infer_cast_like(const vtac_graph *graph, const vtac_node *node, 
 vta_status vtac_infer_dropout(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     VTA_TRY(vtac_infer_same(graph, node, out, diag));
-    if (node->output_count > 1) {
-        out[1].dtype = VTAC_BOOL;
+    if (node->output_count > VTAC_DROPOUT_MASK) {
+        out[VTAC_DROPOUT_MASK].dtype = VTAC_BOOL;
     }
     return VTA_OK;
 }
@@ -177,7 +177,7 @@ static vta_status check_scale(const vtac_node *node, const vtac_type *x, const v
 static vta_status check_zero(const vtac_graph *graph, const vtac_node *node, const vtac_type *scale,
                              vta_diag *diag)
 {
-    const vtac_type *zero = vtac_in_type(graph, node, 2);
+    const vtac_type *zero = vtac_in_type(graph, node, VTAC_QDQ_ZERO);
     if (vtac_dtype_kind(scale->dtype) != 'f' && scale->dtype != VTAC_F8E8M0) {
         return vta_fail(diag, VTA_INVALID, "the scale is %s, expected floats", vtac_dtype_name(scale->dtype));
     }
@@ -192,11 +192,11 @@ vta_status vtac_infer_quantize(const vtac_graph *graph, const vtac_node *node, v
 {
     const vtac_type *x;
     const vtac_type *scale;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &scale, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QDQ_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QDQ_SCALE, &scale, diag));
     VTA_TRY(check_scale(node, x, scale, diag));
     VTA_TRY(check_zero(graph, node, scale, diag));
-    const vtac_type *zero = vtac_in_type(graph, node, 2);
+    const vtac_type *zero = vtac_in_type(graph, node, VTAC_QDQ_ZERO);
     const vtac_dtype asked = vtac_dtype_parse(vtac_attr_string(node, "output_dtype", ""));
     out[0] = *x;
     out[0].dtype = zero != NULL ? zero->dtype : asked != VTAC_NO_DTYPE ? asked : VTAC_U8;
@@ -208,8 +208,8 @@ vta_status vtac_infer_dequantize(const vtac_graph *graph, const vtac_node *node,
 {
     const vtac_type *x;
     const vtac_type *scale;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &scale, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QDQ_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QDQ_SCALE, &scale, diag));
     VTA_TRY(check_scale(node, x, scale, diag));
     VTA_TRY(check_zero(graph, node, scale, diag));
     const vtac_dtype asked = vtac_dtype_parse(vtac_attr_string(node, "output_dtype", ""));
@@ -227,21 +227,20 @@ vta_status vtac_infer_dynamic_quantize(const vtac_graph *graph, const vtac_node 
     VTA_TRY(vtac_infer_same(graph, node, out, diag));
     out[0].dtype = VTAC_U8;
     for (uint32_t i = 1; i < node->output_count; i++) {
-        out[i] = (vtac_type){.dtype = i == 1 ? VTAC_F32 : VTAC_U8};
+        out[i] = (vtac_type){.dtype = i == VTAC_DYNAMIC_QUANTIZE_SCALE ? VTAC_F32 : VTAC_U8};
     }
     return VTA_OK;
 }
 
-/* a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
 vta_status vtac_infer_qlinear_binary(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                      vta_diag *diag)
 {
     const vtac_type *a;
     const vtac_type *b;
-    VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
-    VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_PAIR_A, &a, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_PAIR_B, &b, diag));
     VTA_TRY(vtac_broadcast(a, b, &out[0], diag));
-    const vtac_type *zero = vtac_in_type(graph, node, 7);
+    const vtac_type *zero = vtac_in_type(graph, node, VTAC_QLINEAR_PAIR_Y_ZERO);
     out[0].dtype = zero != NULL ? zero->dtype : a->dtype;
     return VTA_OK;
 }
@@ -251,13 +250,13 @@ vta_status vtac_infer_rescale(const vtac_graph *graph, const vtac_node *node, vt
 {
     const vtac_type *mult;
     VTA_TRY(vtac_infer_same(graph, node, out, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &mult, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_RESCALE_MULTIPLIER, &mult, diag));
     const int64_t axis = vtac_attr_int(node, "axis", 1);
     const int64_t count = vtac_type_elements(mult);
     if (count != 1 && (axis < 0 || axis >= (int64_t)out[0].rank || count != out[0].dim[axis])) {
         return vta_fail(diag, VTA_INVALID, "%lld factors along axis %lld", (long long)count, (long long)axis);
     }
-    VTA_TRY(vtac_expect_shape(graph, node, 2, "the exponents", mult->rank, mult->dim, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RESCALE_SHIFT, "the exponents", mult->rank, mult->dim, diag));
     out[0].dtype = VTAC_I32;
     return VTA_OK;
 }
@@ -267,7 +266,7 @@ vta_status vtac_infer_look_up(const vtac_graph *graph, const vtac_node *node, vt
 {
     const vtac_type *table;
     VTA_TRY(vtac_infer_same(graph, node, out, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &table, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_LOOK_UP_TABLE, &table, diag));
     if (table->rank != 1 || table->dim[0] < 1) {
         return vta_fail(diag, VTA_INVALID, "the table has rank %u and must have one axis", table->rank);
     }

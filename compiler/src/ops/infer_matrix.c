@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "infer.h"
+#include "vtac/quant.h"
 
 /* NumPy's rule: vectors gain an axis that is taken away again, leading axes broadcast. */
 static vta_status matmul_shape(const vtac_type *a, const vtac_type *b, vtac_type *out, vta_diag *diag)
@@ -42,8 +43,8 @@ vta_status vtac_infer_matmul(const vtac_graph *graph, const vtac_node *node, vta
 {
     const vtac_type *a;
     const vtac_type *b;
-    VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &b, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_MATMUL_A, &a, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_MATMUL_B, &b, diag));
     if (a->dtype != b->dtype) {
         return vta_fail(diag, VTA_INVALID, "inputs are %s and %s; they must be equal",
                         vtac_dtype_name(a->dtype), vtac_dtype_name(b->dtype));
@@ -69,34 +70,34 @@ vta_status vtac_infer_matmul_integer(const vtac_graph *graph, const vtac_node *n
 {
     const vtac_type *a;
     const vtac_type *b;
-    VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &b, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_MATMUL_INTEGER_A, &a, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_MATMUL_INTEGER_B, &b, diag));
     out[0].dtype = VTAC_I32;
     VTA_TRY(matmul_shape(a, b, &out[0], diag));
-    const vtac_type *zero = vtac_in_type(graph, node, 2);
+    const vtac_type *zero = vtac_in_type(graph, node, VTAC_MATMUL_INTEGER_A_ZERO);
     if (zero != NULL && vtac_type_elements(zero) != 1 &&
         (a->rank < 2 || vtac_type_elements(zero) != a->dim[a->rank - 2])) {
         return vta_fail(diag, VTA_INVALID,
                         "the zero point of the left operand has neither one element nor one a row");
     }
-    return expect_columns(graph, node, 3, b->rank == 1 ? 1 : b->dim[b->rank - 1], diag);
+    return expect_columns(graph, node, VTAC_MATMUL_INTEGER_B_ZERO, b->rank == 1 ? 1 : b->dim[b->rank - 1],
+                          diag);
 }
 
-/* a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero */
 vta_status vtac_infer_qlinear_matmul(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                      vta_diag *diag)
 {
     const vtac_type *a;
     const vtac_type *b;
     const vtac_type *zero;
-    VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
-    VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
-    VTA_TRY(vtac_need_type(graph, node, 7, &zero, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_PAIR_A, &a, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_PAIR_B, &b, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QLINEAR_PAIR_Y_ZERO, &zero, diag));
     out[0].dtype = zero->dtype;
     VTA_TRY(matmul_shape(a, b, &out[0], diag));
     const int64_t columns = b->rank == 1 ? 1 : b->dim[b->rank - 1];
-    VTA_TRY(expect_columns(graph, node, 4, columns, diag));
-    return expect_columns(graph, node, 5, columns, diag);
+    VTA_TRY(expect_columns(graph, node, VTAC_QLINEAR_PAIR_B_SCALE, columns, diag));
+    return expect_columns(graph, node, VTAC_QLINEAR_PAIR_B_ZERO, columns, diag);
 }
 
 static vta_status gemm_shape(const vtac_node *node, const vtac_type *a, const vtac_type *b, vtac_type *out,
@@ -121,11 +122,11 @@ vta_status vtac_infer_gemm(const vtac_graph *graph, const vtac_node *node, vtac_
 {
     const vtac_type *a;
     const vtac_type *b;
-    VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &b, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_GEMM_A, &a, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_GEMM_B, &b, diag));
     out[0].dtype = a->dtype;
     VTA_TRY(gemm_shape(node, a, b, &out[0], diag));
-    const vtac_type *c = vtac_in_type(graph, node, 2);
+    const vtac_type *c = vtac_in_type(graph, node, VTAC_GEMM_C);
     if (c != NULL) {
         vtac_type sum;
         VTA_TRY(vtac_broadcast(&out[0], c, &sum, diag));
@@ -136,20 +137,19 @@ vta_status vtac_infer_gemm(const vtac_graph *graph, const vtac_node *node, vtac_
     return VTA_OK;
 }
 
-/* a, a_scale, a_zero, b, b_scale, b_zero, bias, y_scale, y_zero: without y_scale and y_zero the result is
- * float */
+/* Infers the type of a QGemm; without y_scale and y_zero the result is float. */
 vta_status vtac_infer_qgemm(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *a;
     const vtac_type *b;
-    VTA_TRY(vtac_need_type(graph, node, 0, &a, diag));
-    VTA_TRY(vtac_need_type(graph, node, 3, &b, diag));
-    const vtac_type *zero = vtac_in_type(graph, node, 8);
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QGEMM_A, &a, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_QGEMM_B, &b, diag));
+    const vtac_type *zero = vtac_in_type(graph, node, VTAC_QGEMM_Y_ZERO);
     out[0].dtype = zero != NULL ? zero->dtype : VTAC_F32;
     VTA_TRY(gemm_shape(node, a, b, &out[0], diag));
-    VTA_TRY(expect_columns(graph, node, 4, out[0].dim[1], diag));
-    VTA_TRY(expect_columns(graph, node, 5, out[0].dim[1], diag));
-    const vtac_type *bias = vtac_in_type(graph, node, 6);
+    VTA_TRY(expect_columns(graph, node, VTAC_QGEMM_B_SCALE, out[0].dim[1], diag));
+    VTA_TRY(expect_columns(graph, node, VTAC_QGEMM_B_ZERO, out[0].dim[1], diag));
+    const vtac_type *bias = vtac_in_type(graph, node, VTAC_QGEMM_C);
     vtac_type sum = out[0];
     if (bias != NULL) {
         VTA_TRY(vtac_broadcast(&out[0], bias, &sum, diag));
@@ -168,13 +168,17 @@ static vta_status check_rnn(const vtac_graph *graph, const vtac_node *node, cons
     const int64_t hidden = r->dim[2];
     const int64_t gates = node->op == VTAC_OP_LSTM ? 4 : node->op == VTAC_OP_GRU ? 3 : 1;
     const int64_t columns = gates * hidden;
-    VTA_TRY(vtac_expect_shape(graph, node, 1, "W", 3, (int64_t[]){directions, columns, input}, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 2, "R", 3, (int64_t[]){directions, columns, hidden}, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 3, "B", 2, (int64_t[]){directions, 2 * columns}, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 4, "sequence_lens", 1, &batch, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 5, "initial_h", 3, state, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, 6, "initial_c", 3, state, diag));
-    return vtac_expect_shape(graph, node, 7, "P", 2, (int64_t[]){directions, 3 * hidden}, diag);
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RECURRENT_W, "W", 3, (int64_t[]){directions, columns, input},
+                              diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RECURRENT_R, "R", 3, (int64_t[]){directions, columns, hidden},
+                              diag));
+    VTA_TRY(
+        vtac_expect_shape(graph, node, VTAC_RECURRENT_B, "B", 2, (int64_t[]){directions, 2 * columns}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RECURRENT_LENGTHS, "sequence_lens", 1, &batch, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RECURRENT_INITIAL_H, "initial_h", 3, state, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RECURRENT_INITIAL_C, "initial_c", 3, state, diag));
+    return vtac_expect_shape(graph, node, VTAC_RECURRENT_P, "P", 2, (int64_t[]){directions, 3 * hidden},
+                             diag);
 }
 
 /* X [seq, batch, input] (layout 1: batch first), W [directions, gates * hidden, input]; Y, Y_h, Y_c */
@@ -182,8 +186,8 @@ vta_status vtac_infer_rnn(const vtac_graph *graph, const vtac_node *node, vtac_t
 {
     const vtac_type *x;
     const vtac_type *r;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, 2, &r, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_RECURRENT_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_RECURRENT_R, &r, diag));
     if (x->rank != 3 || r->rank != 3) {
         return vta_fail(diag, VTA_INVALID, "inputs X and R have rank %u and %u, expected 3", x->rank,
                         r->rank);
@@ -214,23 +218,69 @@ vta_status vtac_infer_rnn(const vtac_graph *graph, const vtac_node *node, vtac_t
     return VTA_OK;
 }
 
+/* C or H of one direction, [1, batch, hidden], and its bytes. */
+static vta_status infer_state(const vtac_graph *graph, const vtac_node *node, int64_t rows, vtac_type *out,
+                              vta_diag *diag)
+{
+    const vtac_type *x;
+    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
+    if (x->rank != 3 || x->dim[0] != rows) {
+        return vta_fail(diag, VTA_INVALID, "it takes %d rows of a batch, [%d, batch, hidden]", (int)rows,
+                        (int)rows);
+    }
+    *out = *x;
+    return VTA_OK;
+}
+
+static int64_t digits_of(const vtac_node *node)
+{
+    return vtac_recurrent_digits((vtac_recurrent_kind)vtac_attr_int(node, "kind", 0));
+}
+
+vta_status vtac_infer_state_bytes(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                  vta_diag *diag)
+{
+    VTA_TRY(infer_state(graph, node, 1, out, diag));
+    out[0].dtype = VTAC_I8;
+    out[0].dim[0] = digits_of(node);
+    return VTA_OK;
+}
+
+vta_status vtac_infer_state_floats(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
+                                   vta_diag *diag)
+{
+    VTA_TRY(infer_state(graph, node, digits_of(node), out, diag));
+    out[0].dtype = VTAC_F32;
+    out[0].dim[0] = 1;
+    return VTA_OK;
+}
+
 /* x [steps, batch, inputs] by W [gates * hidden, inputs] and R [gates * hidden, hidden]: [steps, batch,
  * hidden] */
 vta_status vtac_infer_recurrence(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                  vta_diag *diag)
 {
-    enum { W = 5, R = 6, B = 7 };
     const vtac_type *x;
     const vtac_type *r;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
-    VTA_TRY(vtac_need_type(graph, node, R, &r, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_RECURRENCE_X, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_RECURRENCE_R, &r, diag));
     if (x->rank != 3 || r->rank != 2 || r->dim[1] < 1) {
         return vta_fail(diag, VTA_INVALID, "inputs x and R have rank %u and %u, expected 3 and 2", x->rank,
                         r->rank);
     }
     const int64_t columns = r->dim[0];
-    VTA_TRY(vtac_expect_shape(graph, node, W, "W", 2, (int64_t[]){columns, x->dim[2]}, diag));
-    VTA_TRY(vtac_expect_shape(graph, node, B, "B", 1, (int64_t[]){2 * columns}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RECURRENCE_W, "W", 2, (int64_t[]){columns, x->dim[2]}, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_RECURRENCE_B, "B", 1, (int64_t[]){2 * columns}, diag));
+    const int64_t digits = digits_of(node);
+    for (uint32_t i = VTAC_RECURRENCE_H_BEFORE; i <= VTAC_RECURRENCE_STATE; i++) {
+        const int64_t shape[] = {i == VTAC_RECURRENCE_H_BEFORE ? 1 : digits, x->dim[1], r->dim[1]};
+        VTA_TRY(vtac_in_type(graph, node, i) == NULL
+                    ? VTA_OK
+                    : vtac_expect_shape(graph, node, i, "the state", 3, shape, diag));
+    }
     out[0] = (vtac_type){.dtype = x->dtype, .rank = 3, .dim = {x->dim[0], x->dim[1], r->dim[1]}};
+    if (node->output_count > 1) {
+        out[1] = (vtac_type){.dtype = VTAC_I8, .rank = 3, .dim = {digits, x->dim[1], r->dim[1]}};
+    }
     return VTA_OK;
 }

@@ -22,11 +22,11 @@ static void reduce_axes(const vtac_type *in, const bool *reduced, bool keep, vta
 vta_status vtac_infer_reduce(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_REDUCE_X, &in, diag));
     int64_t axes[VTAC_MAX_RANK];
     uint32_t count = 0;
-    if (vtac_in_type(graph, node, 1) != NULL) {
-        VTA_TRY(vtac_need_ints(graph, node, 1, "axes", axes, VTAC_MAX_RANK, &count, diag));
+    if (vtac_in_type(graph, node, VTAC_REDUCE_AXES) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, VTAC_REDUCE_AXES, "axes", axes, VTAC_MAX_RANK, &count, diag));
     }
     const bool nothing = count == 0 && vtac_attr_int(node, "noop_with_empty_axes", 0) != 0;
     bool reduced[VTAC_MAX_RANK] = {false};

@@ -40,7 +40,7 @@ vta_status vtac_infer_grid_sample(const vtac_graph *graph, const vtac_node *node
     const vtac_type *x;
     const vtac_type *grid;
     VTA_TRY(need_picture(graph, node, &x, 0, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &grid, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_GRID_SAMPLE_GRID, &grid, diag));
     const char *mode = vtac_attr_string(node, "mode", "linear");
     const char *padding = vtac_attr_string(node, "padding_mode", "zeros");
     if (!is_one_of(mode, modes)) {
@@ -93,9 +93,9 @@ vta_status vtac_infer_deform_columns(const vtac_graph *graph, const vtac_node *n
     if (__builtin_mul_overflow(groups, taps, &shape[1]) || shape[1] > INT32_MAX) {
         return vta_fail(diag, VTA_RANGE, "%lld groups of offsets are too many", (long long)groups);
     }
-    VTA_TRY(vtac_expect_shape(graph, node, 2, "the mask", x->rank, shape, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_DEFORM_COLUMNS_MASK, "the mask", x->rank, shape, diag));
     shape[1] *= w.axes;
-    VTA_TRY(vtac_expect_shape(graph, node, 1, "the offsets", x->rank, shape, diag));
+    VTA_TRY(vtac_expect_shape(graph, node, VTAC_DEFORM_COLUMNS_OFFSETS, "the offsets", x->rank, shape, diag));
     out[0] = (vtac_type){x->dtype, 4, {x->dim[0], x->dim[1], taps, places}};
     return expect_places(x, &out[0], diag);
 }
@@ -126,7 +126,7 @@ vta_status vtac_infer_roi_align(const vtac_graph *graph, const vtac_node *node, 
     const vtac_type *x;
     const vtac_type *rois;
     VTA_TRY(need_picture(graph, node, &x, 4, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &rois, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_ROI_ALIGN_ROIS, &rois, diag));
     const char *mode = vtac_attr_string(node, "mode", "avg");
     const char *place = vtac_attr_string(node, "coordinate_transformation_mode", "half_pixel");
     if (!is_one_of(mode, modes) || !is_one_of(place, places)) {
@@ -138,7 +138,8 @@ vta_status vtac_infer_roi_align(const vtac_graph *graph, const vtac_node *node, 
     }
     const int64_t cells[] = {vtac_attr_int(node, "output_height", 1), vtac_attr_int(node, "output_width", 1)};
     VTA_TRY(cells_of(node, x, rois, cells, 4, &out[0], diag));
-    return vtac_expect_shape(graph, node, 2, "the pictures of the regions", 1, rois->dim, diag);
+    return vtac_expect_shape(graph, node, VTAC_ROI_ALIGN_BATCH_INDICES, "the pictures of the regions", 1,
+                             rois->dim, diag);
 }
 
 vta_status vtac_infer_max_roi_pool(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
@@ -148,7 +149,7 @@ vta_status vtac_infer_max_roi_pool(const vtac_graph *graph, const vtac_node *nod
     const vtac_type *rois;
     int64_t cells[2];
     VTA_TRY(need_picture(graph, node, &x, 4, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &rois, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_MAX_ROI_POOL_ROIS, &rois, diag));
     VTA_TRY(vtac_int_list(node, "pooled_shape", 2, 0, cells, diag));
     return cells_of(node, x, rois, cells, 5, &out[0], diag);
 }
@@ -160,8 +161,10 @@ vta_status vtac_col2im_window(const vtac_graph *graph, const vtac_node *node, vt
     int64_t kernel[VTAC_MAX_RANK];
     uint32_t axes;
     uint32_t same;
-    VTA_TRY(vtac_need_ints(graph, node, 1, "the picture's shape", shape, VTAC_MAX_RANK - 2, &axes, diag));
-    VTA_TRY(vtac_need_ints(graph, node, 2, "the window's shape", kernel, VTAC_MAX_RANK - 2, &same, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_COL2IM_IMAGE_SHAPE, "the picture's shape", shape,
+                           VTAC_MAX_RANK - 2, &axes, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_COL2IM_WINDOW_SHAPE, "the window's shape", kernel,
+                           VTAC_MAX_RANK - 2, &same, diag));
     if (axes != same || axes < 1) {
         return vta_fail(diag, VTA_INVALID, "a picture of %u axes with a window of %u", axes, same);
     }
@@ -181,13 +184,14 @@ vta_status vtac_infer_col2im(const vtac_graph *graph, const vtac_node *node, vta
 {
     const vtac_type *x;
     vtac_window w;
-    VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_COL2IM_X, &x, diag));
     VTA_TRY(vtac_col2im_window(graph, node, &w, diag));
     int64_t taps = 1;
     int64_t places = 1;
     int64_t shape[VTAC_MAX_RANK];
     uint32_t axes;
-    VTA_TRY(vtac_need_ints(graph, node, 1, "the picture's shape", shape, VTAC_MAX_RANK, &axes, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_COL2IM_IMAGE_SHAPE, "the picture's shape", shape, VTAC_MAX_RANK,
+                           &axes, diag));
     for (uint32_t i = 0; i < w.axes; i++) {
         if (__builtin_mul_overflow(taps, w.kernel[i], &taps) ||
             __builtin_mul_overflow(places, w.extent[i], &places)) {

@@ -10,9 +10,10 @@
 vta_status vtac_infer_reshape(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_RESHAPE_X, &in, diag));
     out[0] = (vtac_type){.dtype = in->dtype};
-    VTA_TRY(vtac_need_ints(graph, node, 1, "the shape", out[0].dim, VTAC_MAX_RANK, &out[0].rank, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_RESHAPE_SHAPE, "the shape", out[0].dim, VTAC_MAX_RANK,
+                           &out[0].rank, diag));
     const bool allow_zero = vtac_attr_int(node, "allowzero", 0) != 0;
     int64_t known = 1;
     int free_axis = -1;
@@ -67,7 +68,7 @@ static vta_status marked_axes(const vtac_graph *graph, const vtac_node *node, ui
 {
     int64_t axes[VTAC_MAX_RANK];
     uint32_t count;
-    VTA_TRY(vtac_need_ints(graph, node, 1, "axes", axes, VTAC_MAX_RANK, &count, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_UNSQUEEZE_AXES, "axes", axes, VTAC_MAX_RANK, &count, diag));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t axis;
         VTA_TRY(vtac_axis(axes[i], rank, &axis, diag));
@@ -82,9 +83,9 @@ static vta_status marked_axes(const vtac_graph *graph, const vtac_node *node, ui
 vta_status vtac_infer_squeeze(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_SQUEEZE_X, &in, diag));
     bool gone[VTAC_MAX_RANK] = {false};
-    const bool named = vtac_in_type(graph, node, 1) != NULL;
+    const bool named = vtac_in_type(graph, node, VTAC_SQUEEZE_AXES) != NULL;
     if (named) {
         VTA_TRY(marked_axes(graph, node, in->rank, gone, diag));
     }
@@ -106,8 +107,8 @@ vta_status vtac_infer_unsqueeze(const vtac_graph *graph, const vtac_node *node, 
 {
     const vtac_type *in;
     const vtac_type *axes;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
-    VTA_TRY(vtac_need_type(graph, node, 1, &axes, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_UNSQUEEZE_X, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_UNSQUEEZE_AXES, &axes, diag));
     const int64_t added = vtac_type_elements(axes);
     if (added + (int64_t)in->rank > VTAC_MAX_RANK) {
         return vta_fail(diag, VTA_UNSUPPORTED, "the result has more than %d axes", VTAC_MAX_RANK);
@@ -199,8 +200,8 @@ vta_status vtac_infer_qlinear_concat(const vtac_graph *graph, const vtac_node *n
     if (node->input_count % 3 != 2) {
         return vta_fail(diag, VTA_INVALID, "%u inputs, expected 2 and 3 for each part", node->input_count);
     }
-    VTA_TRY(join_inputs(graph, node, 2, 3, out, diag));
-    const vtac_type *zero = vtac_in_type(graph, node, 1);
+    VTA_TRY(join_inputs(graph, node, VTAC_QLINEAR_CONCAT_X, 3, out, diag));
+    const vtac_type *zero = vtac_in_type(graph, node, VTAC_QLINEAR_CONCAT_Y_ZERO);
     out[0].dtype = zero != NULL ? zero->dtype : out[0].dtype;
     return VTA_OK;
 }
@@ -208,11 +209,11 @@ vta_status vtac_infer_qlinear_concat(const vtac_graph *graph, const vtac_node *n
 vta_status vtac_infer_split(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_SPLIT_X, &in, diag));
     uint32_t axis;
     VTA_TRY(vtac_axis(vtac_attr_int(node, "axis", 0), in->rank, &axis, diag));
-    const vtac_tensor *sizes = vtac_in_constant(graph, node, 1);
-    if (vtac_in_type(graph, node, 1) != NULL && sizes == NULL) {
+    const vtac_tensor *sizes = vtac_in_constant(graph, node, VTAC_SPLIT_SIZES);
+    if (vtac_in_type(graph, node, VTAC_SPLIT_SIZES) != NULL && sizes == NULL) {
         return vta_fail(diag, VTA_UNSUPPORTED, "the sizes (input 1) are not known at compile time");
     }
     if (sizes != NULL && vtac_type_elements(&sizes->type) != node->output_count) {
@@ -258,19 +259,21 @@ typedef struct slices {
 static vta_status read_slices(const vtac_graph *graph, const vtac_node *node, slices *s, vta_diag *diag)
 {
     uint32_t ends;
-    VTA_TRY(vtac_need_ints(graph, node, 1, "starts", s->start, VTAC_MAX_RANK, &s->count, diag));
-    VTA_TRY(vtac_need_ints(graph, node, 2, "ends", s->end, VTAC_MAX_RANK, &ends, diag));
+    VTA_TRY(
+        vtac_need_ints(graph, node, VTAC_SLICE_STARTS, "starts", s->start, VTAC_MAX_RANK, &s->count, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_SLICE_ENDS, "ends", s->end, VTAC_MAX_RANK, &ends, diag));
     uint32_t named = s->count;
     uint32_t stepped = s->count;
     for (uint32_t i = 0; i < s->count; i++) {
         s->axes[i] = i;
         s->steps[i] = 1;
     }
-    if (vtac_in_type(graph, node, 3) != NULL) {
-        VTA_TRY(vtac_need_ints(graph, node, 3, "axes", s->axes, VTAC_MAX_RANK, &named, diag));
+    if (vtac_in_type(graph, node, VTAC_SLICE_AXES) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, VTAC_SLICE_AXES, "axes", s->axes, VTAC_MAX_RANK, &named, diag));
     }
-    if (vtac_in_type(graph, node, 4) != NULL) {
-        VTA_TRY(vtac_need_ints(graph, node, 4, "steps", s->steps, VTAC_MAX_RANK, &stepped, diag));
+    if (vtac_in_type(graph, node, VTAC_SLICE_STEPS) != NULL) {
+        VTA_TRY(
+            vtac_need_ints(graph, node, VTAC_SLICE_STEPS, "steps", s->steps, VTAC_MAX_RANK, &stepped, diag));
     }
     return ends == s->count && named == s->count && stepped == s->count
                ? VTA_OK
@@ -282,7 +285,7 @@ vta_status vtac_infer_slice(const vtac_graph *graph, const vtac_node *node, vtac
 {
     const vtac_type *in;
     slices s = {.count = 0};
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_SLICE_X, &in, diag));
     VTA_TRY(read_slices(graph, node, &s, diag));
     out[0] = *in;
     for (uint32_t i = 0; i < s.count; i++) {
@@ -299,17 +302,17 @@ vta_status vtac_infer_slice(const vtac_graph *graph, const vtac_node *node, vtac
 vta_status vtac_infer_pad(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_PAD_X, &in, diag));
     int64_t pads[2 * VTAC_MAX_RANK];
     int64_t axes[VTAC_MAX_RANK];
     uint32_t count;
     uint32_t named = in->rank;
-    VTA_TRY(vtac_need_ints(graph, node, 1, "pads", pads, 2 * VTAC_MAX_RANK, &count, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_PAD_PADS, "pads", pads, 2 * VTAC_MAX_RANK, &count, diag));
     for (uint32_t i = 0; i < in->rank; i++) {
         axes[i] = i;
     }
-    if (vtac_in_type(graph, node, 3) != NULL) {
-        VTA_TRY(vtac_need_ints(graph, node, 3, "axes", axes, VTAC_MAX_RANK, &named, diag));
+    if (vtac_in_type(graph, node, VTAC_PAD_AXES) != NULL) {
+        VTA_TRY(vtac_need_ints(graph, node, VTAC_PAD_AXES, "axes", axes, VTAC_MAX_RANK, &named, diag));
     }
     if (count != 2 * named) {
         return vta_fail(diag, VTA_INVALID, "%u pads for %u axes", count, named);
@@ -331,19 +334,20 @@ vta_status vtac_infer_pad(const vtac_graph *graph, const vtac_node *node, vtac_t
 vta_status vtac_infer_expand(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_EXPAND_X, &in, diag));
     vtac_type shape = {.dtype = in->dtype};
-    VTA_TRY(vtac_need_ints(graph, node, 1, "the shape", shape.dim, VTAC_MAX_RANK, &shape.rank, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_EXPAND_SHAPE, "the shape", shape.dim, VTAC_MAX_RANK, &shape.rank,
+                           diag));
     return vtac_broadcast(in, &shape, &out[0], diag);
 }
 
 vta_status vtac_infer_tile(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
+    VTA_TRY(vtac_need_type(graph, node, VTAC_TILE_X, &in, diag));
     int64_t repeats[VTAC_MAX_RANK];
     uint32_t count;
-    VTA_TRY(vtac_need_ints(graph, node, 1, "repeats", repeats, VTAC_MAX_RANK, &count, diag));
+    VTA_TRY(vtac_need_ints(graph, node, VTAC_TILE_REPEATS, "repeats", repeats, VTAC_MAX_RANK, &count, diag));
     if (count != in->rank) {
         return vta_fail(diag, VTA_INVALID, "%u repeats for %u axes", count, in->rank);
     }
@@ -360,9 +364,9 @@ double vtac_resize_ratio(const vtac_graph *graph, const vtac_node *node)
 {
     const char *policy = vtac_attr_string(node, "keep_aspect_ratio_policy", "stretch");
     const bool larger = strcmp(policy, "not_smaller") == 0;
-    const vtac_tensor *scales = vtac_in_constant(graph, node, 2);
-    const vtac_tensor *sizes = vtac_in_constant(graph, node, 3);
-    const vtac_type *in = &graph->values[node->inputs[0]].type;
+    const vtac_tensor *scales = vtac_in_constant(graph, node, VTAC_RESIZE_SCALES);
+    const vtac_tensor *sizes = vtac_in_constant(graph, node, VTAC_RESIZE_SIZES);
+    const vtac_type *in = &graph->values[node->inputs[VTAC_RESIZE_X]].type;
     const vtac_attr *named = vtac_find_attr(node, "axes");
     if ((scales != NULL && vtac_type_elements(&scales->type) > 0) || sizes == NULL ||
         strcmp(policy, "stretch") == 0) {
@@ -403,9 +407,9 @@ static double resized_dim(int64_t dim, const vtac_tensor *scales, const vtac_ten
 vta_status vtac_infer_resize(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
     const vtac_type *in;
-    VTA_TRY(vtac_need_type(graph, node, 0, &in, diag));
-    const vtac_tensor *scales = vtac_in_constant(graph, node, 2);
-    const vtac_tensor *sizes = vtac_in_constant(graph, node, 3);
+    VTA_TRY(vtac_need_type(graph, node, VTAC_RESIZE_X, &in, diag));
+    const vtac_tensor *scales = vtac_in_constant(graph, node, VTAC_RESIZE_SCALES);
+    const vtac_tensor *sizes = vtac_in_constant(graph, node, VTAC_RESIZE_SIZES);
     scales = scales != NULL && vtac_type_elements(&scales->type) > 0 ? scales : NULL;
     if (scales == NULL && sizes == NULL) {
         return vta_fail(diag, VTA_UNSUPPORTED, "neither scales nor sizes are known at compile time");
@@ -478,21 +482,23 @@ vta_status vtac_infer_space_to_depth(const vtac_graph *graph, const vtac_node *n
 
 vta_status vtac_infer_range(const vtac_graph *graph, const vtac_node *node, vtac_type *out, vta_diag *diag)
 {
-    double value[3];
-    for (uint32_t i = 0; i < 3; i++) {
+    double value[VTAC_RANGE_INPUTS];
+    for (uint32_t i = 0; i < VTAC_RANGE_INPUTS; i++) {
         const vtac_tensor *tensor = vtac_in_constant(graph, node, i);
         if (tensor == NULL || vtac_type_elements(&tensor->type) != 1) {
             return vta_fail(diag, VTA_UNSUPPORTED, "input %u is not one number known at compile time", i);
         }
         value[i] = vtac_tensor_float(tensor, 0);
     }
-    const double count = ceil((value[1] - value[0]) / value[2]);
+    const double start = value[VTAC_RANGE_START], limit = value[VTAC_RANGE_LIMIT];
+    const double count = ceil((limit - start) / value[VTAC_RANGE_DELTA]);
     if (!(count < 9e15)) {
-        return vta_fail(diag, VTA_RANGE, "the range from %g to %g by %g has no end", value[0], value[1],
-                        value[2]);
+        return vta_fail(diag, VTA_RANGE, "the range from %g to %g by %g has no end", start, limit,
+                        value[VTAC_RANGE_DELTA]);
     }
-    out[0] = (vtac_type){
-        .dtype = vtac_in_type(graph, node, 0)->dtype, .rank = 1, .dim = {count > 0.0 ? (int64_t)count : 0}};
+    out[0] = (vtac_type){.dtype = vtac_in_type(graph, node, VTAC_RANGE_START)->dtype,
+                         .rank = 1,
+                         .dim = {count > 0.0 ? (int64_t)count : 0}};
     return VTA_OK;
 }
 

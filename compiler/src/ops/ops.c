@@ -13,12 +13,22 @@ static const char MS[] = "com.microsoft";
 static const char OURS[] = "vtac";
 /* NOLINTEND(readability-identifier-naming) */
 
+#define NAME(set, name)       #name,
+#define VTAC_INPUTS(set, ...) static const char *const in_##set[] = {VTAC_EACH(NAME, set, __VA_ARGS__)};
+#include "vtac/ops.def"
+
+#define NAMED(set) in_##set, VTAC_##set##_INPUTS
 static const vtac_op_info table[] = {
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, ...)                            \
-    [VTAC_OP_##id] = {name, domain, since, in_min, in_max, out, vtac_infer_##infer, traits},
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, ...)                  \
+    [VTAC_OP_##id] = {name, domain, since, in_min, in_max, out, NAMED(operands), vtac_infer_##infer, traits},
 #include "vtac/ops.def"
 };
 _Static_assert(sizeof table / sizeof table[0] == VTAC_OP_COUNT, "one row per operator");
+
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, ...)                                 \
+    _Static_assert((in_max) == MANY || (int)(in_max) <= (int)VTAC_##operands##_INPUTS,                       \
+                   "every input of " name " has a name");
+#include "vtac/ops.def"
 
 const vtac_op_info *vtac_op_get(vtac_op op)
 {

@@ -42,7 +42,7 @@ typedef struct param {
         RULE_UNDER, 0, 0                                                                                     \
     }
 #define P(first, last, types, shape) {first, last, types, shape},
-#define VTAC_OP(id, name, domain, since, in_min, in_max, out, infer, traits, fold, lowering, ...)            \
+#define VTAC_OP(id, name, domain, since, in_min, in_max, out, operands, infer, traits, fold, lowering, ...)  \
     static const param params_##id[] = {__VA_ARGS__{0, 0, NULL, ANY}};
 #include "vtac/ops.def"
 

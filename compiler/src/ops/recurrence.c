@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-/* Inputs of a Recurrence, and of an LSTM, GRU or RNN of ONNX. */
-enum { W = 5, R = 6, B = 7 };
-enum { ONNX_W = 1, ONNX_R = 2, ONNX_B = 3, ONNX_LENGTHS = 4 };
-
 /* All numbers of a constant; NULL: not known, not as many, or no memory. */
 static const float *known_floats(const vtac_graph *graph, const vtac_node *node, uint32_t i, int64_t count,
                                  vta_arena *arena)
@@ -29,10 +25,10 @@ static const float *known_floats(const vtac_graph *graph, const vtac_node *node,
 static bool read_scales(const vtac_graph *graph, const vtac_node *node, vtac_recurrent_want *want)
 {
     double known[4];
-    const vtac_type *x = vtac_in_type(graph, node, 0);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_RECURRENCE_X);
     const int32_t less = x->dtype == VTAC_U8 ? -INT8_MIN : 0;
     for (uint32_t i = 0; i < 4; i++) {
-        if (!vtac_scalar_of(graph, node->inputs[i + 1], &known[i])) {
+        if (!vtac_scalar_of(graph, node->inputs[VTAC_RECURRENCE_X_SCALE + i], &known[i])) {
             return false;
         }
     }
@@ -59,21 +55,22 @@ bool vtac_recurrent_of_node(const vtac_graph *graph, const vtac_node *node, vta_
                             vtac_recurrent *out)
 {
     enum { LARGEST = 1 << 16 };
-    const vtac_tensor *w = vtac_in_constant(graph, node, W);
-    const vtac_tensor *r = vtac_in_constant(graph, node, R);
+    const vtac_tensor *w = vtac_in_constant(graph, node, VTAC_RECURRENCE_W);
+    const vtac_tensor *r = vtac_in_constant(graph, node, VTAC_RECURRENCE_R);
     const vtac_recurrent_kind kind = (vtac_recurrent_kind)vtac_attr_int(node, "kind", 0);
     if (w == NULL || r == NULL || w->type.dim[1] > LARGEST || r->type.dim[1] > LARGEST ||
         vtac_type_elements(&w->type) == 0 || vtac_type_elements(&r->type) == 0) {
         return false;
     }
     const int64_t rows = vtac_recurrent_gates(kind) * r->type.dim[1];
-    vtac_recurrent_want want = {.kind = kind,
-                                .reset_after = vtac_attr_int(node, "reset_after", 0) != 0,
-                                .inputs = (int32_t)w->type.dim[1],
-                                .hidden = (int32_t)r->type.dim[1],
-                                .w = known_floats(graph, node, W, rows * w->type.dim[1], arena),
-                                .r = known_floats(graph, node, R, rows * r->type.dim[1], arena),
-                                .b = known_floats(graph, node, B, 2 * rows, arena)};
+    vtac_recurrent_want want = {
+        .kind = kind,
+        .reset_after = vtac_attr_int(node, "reset_after", 0) != 0,
+        .inputs = (int32_t)w->type.dim[1],
+        .hidden = (int32_t)r->type.dim[1],
+        .w = known_floats(graph, node, VTAC_RECURRENCE_W, rows * w->type.dim[1], arena),
+        .r = known_floats(graph, node, VTAC_RECURRENCE_R, rows * r->type.dim[1], arena),
+        .b = known_floats(graph, node, VTAC_RECURRENCE_B, 2 * rows, arena)};
     vtac_recurrent_room room;
     return want.w != NULL && want.r != NULL && want.b != NULL && read_scales(graph, node, &want) &&
            make_room(&room, &want, arena) && vtac_recurrent_of(&want, &room, out);
@@ -107,9 +104,9 @@ static bool has_usual_functions(const vtac_node *node, vtac_recurrent_kind kind)
 /* True if all sequences of the batch, where their lengths are known, have all steps. */
 static bool are_whole(const vtac_graph *graph, const vtac_node *node)
 {
-    const vtac_type *x = vtac_in_type(graph, node, 0);
-    const vtac_tensor *lengths = vtac_in_constant(graph, node, ONNX_LENGTHS);
-    bool whole = vtac_in_type(graph, node, ONNX_LENGTHS) == NULL || lengths != NULL;
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_RECURRENT_X);
+    const vtac_tensor *lengths = vtac_in_constant(graph, node, VTAC_RECURRENT_LENGTHS);
+    bool whole = vtac_in_type(graph, node, VTAC_RECURRENT_LENGTHS) == NULL || lengths != NULL;
     for (int64_t i = 0; lengths != NULL && i < vtac_type_elements(&lengths->type); i++) {
         whole = whole && vtac_tensor_int(lengths, i) >= x->dim[0];
     }
@@ -132,35 +129,50 @@ static bool is_known(const vtac_graph *graph, const vtac_node *node, uint32_t i)
 {
     const vtac_type *type = vtac_in_type(graph, node, i);
     const vtac_node_id maker = type == NULL ? 0 : graph->values[node->inputs[i]].node;
-    return type != NULL && (maker == 0 ? vtac_in_constant(graph, node, i) != NULL
-                                       : graph->nodes[maker].op == VTAC_OP_DEQUANTIZE_LINEAR &&
-                                             vtac_in_constant(graph, &graph->nodes[maker], 0) != NULL);
+    return type != NULL &&
+           (maker == 0 ? vtac_in_constant(graph, node, i) != NULL
+                       : graph->nodes[maker].op == VTAC_OP_DEQUANTIZE_LINEAR &&
+                             vtac_in_constant(graph, &graph->nodes[maker], VTAC_QDQ_X) != NULL);
+}
+
+bool vtac_recurrent_has_state(const vtac_graph *graph, const vtac_node *node)
+{
+    return !is_nothing(graph, node, VTAC_RECURRENT_INITIAL_H) ||
+           !is_nothing(graph, node, VTAC_RECURRENT_INITIAL_C);
+}
+
+bool vtac_recurrent_gives(const vtac_graph *graph, const vtac_node *node, uint32_t output)
+{
+    return output < node->output_count && node->outputs[output] != 0 &&
+           vtac_use_count(graph, node->outputs[output]) > 0;
+}
+
+/* True if a state is absent, or floats that the layer takes as they are. */
+static bool is_state(const vtac_graph *graph, const vtac_node *node, uint32_t i)
+{
+    const vtac_type *type = vtac_in_type(graph, node, i);
+    return type == NULL || (type->dtype == VTAC_F32 && type->rank == 3);
 }
 
 bool vtac_recurrent_is_usual(const vtac_graph *graph, const vtac_node *node)
 {
     vtac_recurrent_kind kind;
-    const vtac_type *x = vtac_in_type(graph, node, 0);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_RECURRENT_X);
     if (!vtac_recurrent_kind_of(node->op, &kind) || x == NULL || x->rank != 3 || vtac_type_elements(x) == 0 ||
         x->dim[0] > VTAC_RECURRENT_STEPS || vtac_attr_int(node, "layout", 0) != 0) {
         return false;
     }
-    bool usual = has_usual_functions(node, kind) && are_whole(graph, node);
-    for (uint32_t i = ONNX_LENGTHS + 1; i < node->input_count; i++) {
-        usual = usual && is_nothing(graph, node, i);
-    }
-    for (uint32_t i = ONNX_W; i <= ONNX_B; i++) {
-        usual = usual && (is_known(graph, node, i) || (i == ONNX_B && vtac_in_type(graph, node, i) == NULL));
+    bool usual = has_usual_functions(node, kind) && are_whole(graph, node) &&
+                 is_state(graph, node, VTAC_RECURRENT_INITIAL_H) &&
+                 is_state(graph, node, VTAC_RECURRENT_INITIAL_C) && is_nothing(graph, node, VTAC_RECURRENT_P);
+    for (uint32_t i = VTAC_RECURRENT_W; i <= VTAC_RECURRENT_B; i++) {
+        usual = usual &&
+                (is_known(graph, node, i) || (i == VTAC_RECURRENT_B && vtac_in_type(graph, node, i) == NULL));
     }
     return usual;
 }
 
 bool vtac_recurrent_is_plain(const vtac_graph *graph, const vtac_node *node)
 {
-    bool plain = node->outputs[0] != 0 && vtac_recurrent_is_usual(graph, node);
-    for (uint32_t i = 1; plain && i < node->output_count; i++) {
-        const vtac_value *state = &graph->values[node->outputs[i]];
-        plain = node->outputs[i] == 0 || (state->node_uses == 0 && state->output_uses == 0);
-    }
-    return plain;
+    return node->outputs[0] != 0 && vtac_recurrent_is_usual(graph, node);
 }

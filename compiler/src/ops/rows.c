@@ -8,8 +8,9 @@
 static bool known_numbers(const vtac_graph *graph, const vtac_node *node, double out[4])
 {
     bool known = true;
-    for (uint32_t i = 1; i <= 4; i++) {
-        known = known && i < node->input_count && vtac_scalar_of(graph, node->inputs[i], &out[i - 1]);
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t at = VTAC_QLINEAR_X_SCALE + i;
+        known = known && at < node->input_count && vtac_scalar_of(graph, node->inputs[at], &out[i]);
     }
     const vtac_type *x = vtac_in_type(graph, node, 0);
     return known && x->rank > 0 && (x->dtype == VTAC_I8 || x->dtype == VTAC_U8);
@@ -23,7 +24,7 @@ static int64_t numbers_of(const vtac_node *node, const vtac_type *x)
 
 bool vtac_softmax_of_node(const vtac_graph *graph, const vtac_node *node, vtac_softmax *out)
 {
-    const vtac_type *x = vtac_in_type(graph, node, 0);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_ROW_SOFTMAX_X);
     double known[4];
     if (!known_numbers(graph, node, known)) {
         return false;
@@ -54,8 +55,8 @@ static const float *known_columns(const vtac_graph *graph, const vtac_node *node
 
 bool vtac_norm_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena *arena, vtac_norm *out)
 {
-    const vtac_type *x = vtac_in_type(graph, node, 0);
-    const bool biased = vtac_in_type(graph, node, 6) != NULL;
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_ROW_NORM_X);
+    const bool biased = vtac_in_type(graph, node, VTAC_ROW_NORM_BIAS) != NULL;
     double known[4];
     const int64_t n = numbers_of(node, x);
     if (!known_numbers(graph, node, known) || n < 1 || n > VTAC_ROW_LONGEST) {
@@ -65,8 +66,9 @@ bool vtac_norm_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena
     const vtac_norm_want want = {.n = (int32_t)n,
                                  .centered = vtac_attr_int(node, "centered", 1) != 0,
                                  .epsilon = vtac_attr_float(node, "epsilon", 1e-5),
-                                 .gain = known_columns(graph, node, 5, n, arena),
-                                 .bias = biased ? known_columns(graph, node, 6, n, arena) : NULL,
+                                 .gain = known_columns(graph, node, VTAC_ROW_NORM_GAIN, n, arena),
+                                 .bias =
+                                     biased ? known_columns(graph, node, VTAC_ROW_NORM_BIAS, n, arena) : NULL,
                                  .x_scale = (float)known[0],
                                  .y_scale = (float)known[2],
                                  .x_zero = (int32_t)known[1] - low + INT8_MIN,
@@ -80,7 +82,7 @@ bool vtac_norm_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena
 
 bool vtac_planes_of_node(const vtac_graph *graph, const vtac_node *node, vta_arena *arena, vtac_planes *out)
 {
-    const vtac_type *x = vtac_in_type(graph, node, 0);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_ROW_NORM_X);
     double known[4];
     if (!known_numbers(graph, node, known) || x->rank < 3 || x->dim[1] < 1 || x->dim[1] > INT16_MAX) {
         return false;
@@ -95,8 +97,8 @@ bool vtac_planes_of_node(const vtac_graph *graph, const vtac_node *node, vta_are
                                    .channels = (int32_t)channels,
                                    .groups = (int32_t)(groups > 0 && groups <= channels ? groups : 0),
                                    .epsilon = vtac_attr_float(node, "epsilon", 1e-5),
-                                   .gain = known_columns(graph, node, 5, channels, arena),
-                                   .bias = known_columns(graph, node, 6, channels, arena),
+                                   .gain = known_columns(graph, node, VTAC_ROW_NORM_GAIN, channels, arena),
+                                   .bias = known_columns(graph, node, VTAC_ROW_NORM_BIAS, channels, arena),
                                    .x_scale = (float)known[0],
                                    .y_scale = (float)known[2],
                                    .y_zero = (int32_t)known[3],

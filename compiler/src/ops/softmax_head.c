@@ -36,10 +36,10 @@ static bool is_unit(const vtac_graph *g, vtac_value_id value, int depth)
     if (node == NULL || depth == 0) {
         return false;
     }
-    if (node->op == VTAC_OP_CAST && vtac_in_type(g, node, 0)->dtype == VTAC_BOOL) {
+    if (node->op == VTAC_OP_CAST && vtac_in_type(g, node, VTAC_UNARY_X)->dtype == VTAC_BOOL) {
         return true;
     }
-    if (node->op == VTAC_OP_SUB && vtac_scalar_of(g, node->inputs[0], &one)) {
+    if (node->op == VTAC_OP_SUB && vtac_scalar_of(g, node->inputs[VTAC_BINARY_A], &one)) {
         return one == 1.0;
     }
     return hands_on(node->op) && is_unit(g, node->inputs[0], depth - 1);
@@ -69,12 +69,12 @@ static bool is_mask(const vtac_graph *g, vtac_value_id value, int depth, double 
         return false;
     }
     if (node->op == VTAC_OP_WHERE) {
-        return is_mask(g, node->inputs[1], depth - 1, weakest) &&
-               is_mask(g, node->inputs[2], depth - 1, weakest);
+        return is_mask(g, node->inputs[VTAC_WHERE_X], depth - 1, weakest) &&
+               is_mask(g, node->inputs[VTAC_WHERE_Y], depth - 1, weakest);
     }
     if (node->op == VTAC_OP_ADD) {
-        return is_mask(g, node->inputs[0], depth - 1, weakest) &&
-               is_mask(g, node->inputs[1], depth - 1, weakest);
+        return is_mask(g, node->inputs[VTAC_BINARY_A], depth - 1, weakest) &&
+               is_mask(g, node->inputs[VTAC_BINARY_B], depth - 1, weakest);
     }
     for (uint32_t i = 0; node->op == VTAC_OP_MUL && i < 2; i++) {
         if (vtac_scalar_of(g, node->inputs[i], &factor)) {
@@ -127,11 +127,12 @@ static bool takes_mask(const vtac_graph *g, const vtac_node *node, vtac_softmax_
         }
         weakest = -(double)INFINITY;
     }
-    for (uint32_t i = 1; node->op == VTAC_OP_WHERE && i < 3; i++) {
+    for (uint32_t i = VTAC_WHERE_X; node->op == VTAC_OP_WHERE && i <= VTAC_WHERE_Y; i++) {
         double number;
         if (vtac_scalar_of(g, node->inputs[i], &number) && number <= hides) {
-            const vtac_mask_kind kind = i == 1 ? VTAC_MASK_TRUE : VTAC_MASK_FALSE;
-            return adds_mask(h, (vtac_mask){node->inputs[0], kind, number}, node->inputs[3 - i]);
+            const vtac_mask_kind kind = i == VTAC_WHERE_X ? VTAC_MASK_TRUE : VTAC_MASK_FALSE;
+            return adds_mask(h, (vtac_mask){node->inputs[VTAC_WHERE_CONDITION], kind, number},
+                             node->inputs[VTAC_WHERE_X + VTAC_WHERE_Y - i]);
         }
     }
     return false;

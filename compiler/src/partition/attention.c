@@ -40,7 +40,7 @@ static vta_status begin_layer(vtac_maker *m, vtac_vta_layer *layer, vtac_vta_kin
 {
     int64_t shape[4];
     layer->kind = kind;
-    m->any_rows = kind == VTAC_VTA_NORM || kind == VTAC_VTA_PLANES; /* whatever the order of pixels is */
+    m->any_rows = true; /* pixels are one after the other, however they form rows */
     VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
     return vtac_layer_output(m, layer, shape);
 }
@@ -116,6 +116,14 @@ vta_status vtac_layer_image_recurrence(vtac_maker *m, vtac_vta_layer *layer)
     layer->cell = cell;
     layer->steps = vtac_attr_int(m->node, "steps", 1);
     layer->reverse = vtac_attr_int(m->node, "reverse", 0) != 0;
+    for (uint32_t i = VTAC_RECURRENCE_H_BEFORE; i <= VTAC_RECURRENCE_STATE; i++) {
+        int64_t shape[4];
+        VTA_TRY(vtac_in_type(m->graph, m->node, i) == NULL ? VTA_OK
+                                                           : vtac_layer_input(m, layer, i, shape, NULL));
+    }
+    if (m->node->output_count > 1) {
+        VTA_TRY(vtac_layer_second_output(m, layer));
+    }
     return vtac_recurrent_of_node(m->graph, m->node, m->arena, cell)
                ? VTA_OK
                : vtac_no_layer(m, "its weights or scales do not fit the integers of recurrent cells");
@@ -354,7 +362,16 @@ static bool is_point(const vtac_graph *graph, const vtac_node *node)
            vtac_find_attr(node, "strides") == NULL && graph->values[node->outputs[0]].type.dim[0] == 1;
 }
 
-/* The image [1, c, pixels] that the second factor of a product comes from, by one permutation; 0: none.
+/* True if a layer makes the image, with these rows of pixels or others. */
+static bool is_made(const vtac_graph *graph, vtac_value_id image)
+{
+    const vtac_source source = vtac_source_of(graph, image);
+    const vtac_node *maker = source.flat ? NULL : vtac_producer_of(graph, source.base);
+    const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
+    return row != NULL && row->make != NULL;
+}
+
+/* The image [1, c, ...] that the second factor of a product comes from, by one permutation; 0: none.
  * *transposed: its pixels are the terms of the product, not its outputs. */
 static vtac_value_id image_of_factor(const heads *h, const vtac_legalized *p, const vtac_pair *s,
                                      bool *transposed)
@@ -364,13 +381,13 @@ static vtac_value_id image_of_factor(const heads *h, const vtac_legalized *p, co
     const bool swapped = s->transposed;
     *transposed = false;
     const vtac_value_id keys = vtac_image_of_order(
-        graph, held, &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, s->n, 1}, swapped});
-    if (keys != 0) {
+        graph, held, &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, s->n, 1}, swapped}, s->g * s->k);
+    if (keys != 0 && is_made(graph, keys)) {
         return keys;
     }
     *transposed = true;
-    return vtac_image_of_order(graph, held,
-                               &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, 1, s->k}, swapped});
+    return vtac_image_of_order(
+        graph, held, &(vtac_order_want){{s->g, s->k, s->n}, {s->k * s->n, 1, s->k}, swapped}, s->g * s->n);
 }
 
 /* The same image where a movement of whole blocks makes it, of what a layer makes; its pixels are padded to
@@ -381,7 +398,7 @@ static vta_status move_factor(const heads *h, const vtac_legalized *p, const vta
     const vtac_node_builder *b = h->b;
     const int64_t block = vtac_vta_block(b->config);
     const int64_t rows = transposed ? s->n : s->k, pixels = transposed ? s->k : s->n;
-    const int64_t each = s->g > 1 || !transposed ? vta_round_up(rows, block) : rows;
+    const int64_t each = vta_round_up(rows, block);
     const int64_t whole = vta_round_up(pixels, block);
     vtac_value_id x = b->graph->nodes[p->holders[1]].outputs[0];
     const vtac_type held = *vtac_b_type(b, x);
@@ -396,14 +413,6 @@ static vta_status move_factor(const heads *h, const vtac_legalized *p, const vta
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, s->g * each, whole}, 3, &x));
     *image = vtac_moves_blocks(b->graph, b->config, b->arena, x) ? x : 0;
     return VTA_OK;
-}
-
-/* True if a layer makes the image. */
-static bool is_made(const vtac_graph *graph, vtac_value_id image)
-{
-    const vtac_node *maker = vtac_producer_of(graph, image);
-    const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
-    return row != NULL && row->make != NULL;
 }
 
 /* True if all bytes of a constant are alike. */
@@ -467,7 +476,17 @@ static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
                       maker.attr_count + 1, image);
 }
 
-/* The same image with whole blocks of channels for each group: zeros follow those of a group. */
+bool vtac_is_factor_image(const vtac_node_builder *b, const vtac_legalized *p)
+{
+    const heads h = {b, NULL, NULL};
+    vtac_pair s;
+    bool transposed;
+    const vtac_value_id image = vtac_pair_of(b, &p->was, &s) ? image_of_factor(&h, p, &s, &transposed) : 0;
+    return image != 0 && is_made(b->graph, image);
+}
+
+/* The same image with whole blocks of channels for each group: its convolution gets outputs of zeros, or
+ * zeros follow those of a group. */
 static vta_status fill_channels(const vtac_node_builder *b, int64_t groups, vtac_value_id *image)
 {
     const vtac_type type = *vtac_b_type(b, *image);
@@ -478,6 +497,9 @@ static vta_status fill_channels(const vtac_node_builder *b, int64_t groups, vtac
     if (full == each) {
         return VTA_OK;
     }
+    if (vtac_can_fill_image(b->graph, *image, groups)) {
+        return vtac_fill_image(b, groups, image);
+    }
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, 1, groups, each, type.dim[2]}, 5, &inputs[0]));
     VTA_TRY(vtac_b_list(b, pads, 10, &inputs[1]));
     VTA_TRY(vtac_b_number(b, type.dtype, &zero, &inputs[2]));
@@ -485,7 +507,7 @@ static vta_status fill_channels(const vtac_node_builder *b, int64_t groups, vtac
     return vtac_b_reshape(b, (int64_t[]){1, groups * full, type.dim[2]}, 3, image);
 }
 
-static vta_status transpose_image(const vtac_node_builder *b, vtac_value_id *image)
+vta_status vtac_transpose_image(const vtac_node_builder *b, vtac_value_id *image)
 {
     const vtac_type type = *vtac_b_type(b, *image);
     const int64_t dims[3] = {1, type.dim[2], type.dim[1]};
@@ -513,7 +535,7 @@ typedef struct factor_images {
 
 static vta_status take_images(const vtac_node_builder *b, vtac_legalized *p, const factor_images *f)
 {
-    enum { KEPT = 7, ATTRS = 7 };
+    enum { KEPT = 7, ATTRS = VTAC_PRODUCT_ATTRS };
     const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
     vtac_value_id inputs[VTAC_PRODUCT_MORE + 1] = {0}, out;
     vtac_attr attrs[ATTRS + 2];
@@ -534,14 +556,21 @@ static vta_status take_images(const vtac_node_builder *b, vtac_legalized *p, con
     return VTA_OK;
 }
 
+/* An image whose pixels are one row: [1, c, pixels]. */
+static vta_status flatten_rows(const vtac_node_builder *b, vtac_value_id *image)
+{
+    const vtac_type type = *vtac_b_type(b, *image);
+    return vtac_b_reshape(b, (int64_t[]){1, type.dim[1], vtac_type_elements(&type) / type.dim[1]}, 3, image);
+}
+
 /* An image with whole blocks: of pixels, and of channels for each of its groups. */
 static vta_status fill_image(const vtac_node_builder *b, int64_t groups, bool transposed,
                              vtac_value_id *image)
 {
     VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, *image)) ? fill_blocks(b, image) : VTA_OK);
-    VTA_TRY(groups > 1 || !transposed ? fill_channels(b, groups, image) : VTA_OK);
+    VTA_TRY(fill_channels(b, groups, image));
     VTA_TRY(fill_blocks(b, image));
-    return transposed ? transpose_image(b, image) : VTA_OK;
+    return transposed ? vtac_transpose_image(b, image) : VTA_OK;
 }
 
 static vta_status use_cache(const heads *h, vtac_legalized *p, const vtac_pair *s,
@@ -573,12 +602,11 @@ static vta_status move_any_factor(const heads *h, const vtac_legalized *p, const
 
 static vta_status use_image(const heads *h, vtac_legalized *p)
 {
-    enum { ATTRS = 6 };
     const vtac_node_builder *b = h->b;
     const vtac_cache_factor cache = vtac_cache_of(b->graph, b->graph->nodes[p->holders[1]].inputs[0]);
     factor_images f = {.readers = 1};
     vtac_pair s;
-    if (!vtac_pair_of(b, &p->was, &s) || b->graph->nodes[b->graph->values[p->made].node].attr_count > ATTRS) {
+    if (!vtac_pair_of(b, &p->was, &s)) {
         return VTA_OK;
     }
     if (cache.past != 0) {
@@ -591,6 +619,7 @@ static vta_status use_image(const heads *h, vtac_legalized *p)
     if (f.image == 0 || !can_take_image(h, p, &s, f.transposed)) {
         return VTA_OK;
     }
+    VTA_TRY(flatten_rows(b, &f.image));
     VTA_TRY(fill_image(b, s.g, f.transposed, &f.image));
     return take_images(b, p, &f);
 }
@@ -724,20 +753,55 @@ static vta_status undo_softmax(const vtac_node_builder *b, vtac_value_id *x)
     return vtac_b_reshape(b, type.dim, type.rank, x);
 }
 
+static vta_status image_to_steps(const vtac_node_builder *b, int64_t steps, int64_t batch, vtac_value_id *x)
+{
+    const int64_t columns = vtac_b_type(b, *x)->dim[1];
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
+    return vtac_b_reshape(b, (int64_t[]){steps, batch, columns}, 3, x);
+}
+
+static vta_status steps_to_image(const vtac_node_builder *b, const vtac_type *to, vtac_value_id *x)
+{
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, to->dim[2], to->dim[1]}, 3, x));
+    return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
+}
+
 /* The recurrence of rows: its images are [1, columns, steps * batch]. */
 static vta_status undo_recurrence(const vtac_node_builder *b, vtac_value_id *x)
 {
     const vtac_type from = *vtac_b_type(b, b->like.inputs[0]), to = *vtac_b_type(b, b->like.outputs[0]);
     const int64_t steps = vtac_attr_int(&b->like, "steps", 1);
-    vtac_value_id inputs[8];
-    *x = b->like.inputs[0];
-    VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){steps, from.dim[2] / steps, from.dim[1]}, 3, x));
-    memcpy(inputs, b->like.inputs, sizeof inputs);
-    inputs[0] = *x;
-    VTA_TRY(vtac_b_add(b, VTAC_OP_RECURRENCE, inputs, 8, b->like.attrs, VTAC_RECURRENCE_ATTRS, x));
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, to.dim[2], to.dim[1]}, 3, x));
-    return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
+    const int64_t batch = from.dim[2] / steps;
+    vtac_value_id inputs[VTAC_RECURRENCE_INPUTS] = {0}, outputs[VTAC_RECURRENCE_OUTPUTS] = {0};
+    vtac_node_id made;
+    memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
+    VTA_TRY(image_to_steps(b, steps, batch, &inputs[VTAC_RECURRENCE_X]));
+    for (uint32_t i = VTAC_RECURRENCE_H_BEFORE; i < b->like.input_count; i++) {
+        const vtac_type rows = inputs[i] == 0 ? (vtac_type){0} : *vtac_b_type(b, inputs[i]);
+        VTA_TRY(inputs[i] == 0
+                    ? VTA_OK
+                    : vtac_b_reshape(b, (int64_t[]){rows.dim[0] / batch, batch, rows.dim[1]}, 3, &inputs[i]));
+    }
+    const vtac_node_spec spec = {.op = VTAC_OP_RECURRENCE,
+                                 .name = b->like.name,
+                                 .origin = b->like.origin,
+                                 .inputs = inputs,
+                                 .input_count = b->like.input_count,
+                                 .output_count = b->like.output_count,
+                                 .attrs = b->like.attrs,
+                                 .attr_count = VTAC_RECURRENCE_ATTRS};
+    VTA_TRY(vtac_add_node(b->graph, &spec, &made, b->diag));
+    memcpy(outputs, b->graph->nodes[made].outputs, b->like.output_count * sizeof *outputs);
+    if (b->like.output_count > 1) {
+        const vtac_value_id old = b->like.outputs[VTAC_RECURRENCE_STATE_AFTER];
+        const vtac_type type = *vtac_b_type(b, old);
+        vtac_value_id *state = &outputs[VTAC_RECURRENCE_STATE_AFTER];
+        VTA_TRY(vtac_b_reshape(b, type.dim, type.rank, state));
+        vtac_swap_names(b->graph, old, *state);
+        vtac_replace_uses(b->graph, old, *state);
+    }
+    *x = outputs[VTAC_RECURRENCE_Y];
+    return steps_to_image(b, &to, x);
 }
 
 vta_status vtac_undo_unused_rows(vtac_graph *graph, vtac_partition *partition, vta_diag *diag)

@@ -8,7 +8,7 @@
 
 #include "vta/fail.h"
 
-enum { MAX_ATTRS = 8 };
+enum { MAX_ATTRS = 12 };
 
 const vtac_type *vtac_b_type(const vtac_node_builder *b, vtac_value_id value)
 {

@@ -63,13 +63,14 @@ static const vtac_type *type_of(const caches *c, vtac_value_id value)
 
 static bool is_scatter(const caches *c, const vtac_node *node)
 {
-    const vtac_type *cache =
-        node != NULL && node->op == VTAC_OP_TENSOR_SCATTER ? type_of(c, node->inputs[0]) : NULL;
+    const vtac_type *cache = node != NULL && node->op == VTAC_OP_TENSOR_SCATTER
+                                 ? type_of(c, node->inputs[VTAC_TENSOR_SCATTER_CACHE])
+                                 : NULL;
     const int64_t axis = cache == NULL ? 0 : vtac_attr_int(node, "axis", -2);
     return cache != NULL && cache->rank == RANK && cache->dim[0] == 1 && (axis == TOKENS || axis == -2) &&
-           vtac_in_type(c->graph, node, 2) != NULL &&
+           vtac_in_type(c->graph, node, VTAC_TENSOR_SCATTER_INDICES) != NULL &&
            strcmp(vtac_attr_string(node, "mode", "linear"), "linear") == 0 &&
-           vtac_type_elements(vtac_in_type(c->graph, node, 2)) == 1;
+           vtac_type_elements(vtac_in_type(c->graph, node, VTAC_TENSOR_SCATTER_INDICES)) == 1;
 }
 
 /* The scatter at the beginning of a chain of Reshapes, Transposes and one Expand; *expand: that one's output,
@@ -101,16 +102,17 @@ static bool repeats_heads(const caches *c, vtac_value_id expand, vtac_value_id s
 /* Reads the second factor of a product, [heads, columns, tokens] with `keys`, or [heads, tokens, columns]. */
 static bool read_rows(const caches *c, const vtac_node *product, bool keys, cached_rows *r)
 {
-    const vtac_type *factor = vtac_in_type(c->graph, product, 3);
+    const vtac_type *factor = vtac_in_type(c->graph, product, VTAC_QLINEAR_PAIR_B);
     vtac_value_id expand;
-    const vtac_node *scatter = scatter_behind(c, product->inputs[3], &expand);
+    const vtac_node *scatter = scatter_behind(c, product->inputs[VTAC_QLINEAR_PAIR_B], &expand);
     if (scatter == NULL || factor->rank != RANK || factor->dim[0] != 1) {
         return false;
     }
-    const vtac_type *cache = type_of(c, scatter->inputs[0]), *new = type_of(c, scatter->inputs[1]);
-    *r = (cached_rows){.past = scatter->inputs[0],
-                       .new = scatter->inputs[1],
-                       .position = scatter->inputs[2],
+    const vtac_type *cache = type_of(c, scatter->inputs[VTAC_TENSOR_SCATTER_CACHE]),
+                    *new = type_of(c, scatter->inputs[VTAC_TENSOR_SCATTER_UPDATE]);
+    *r = (cached_rows){.past = scatter->inputs[VTAC_TENSOR_SCATTER_CACHE],
+                       .new = scatter->inputs[VTAC_TENSOR_SCATTER_UPDATE],
+                       .position = scatter->inputs[VTAC_TENSOR_SCATTER_INDICES],
                        .heads = cache->dim[HEADS],
                        .tokens = cache->dim[TOKENS],
                        .count = new->dim[TOKENS],
@@ -123,15 +125,15 @@ static bool read_rows(const caches *c, const vtac_node *product, bool keys, cach
     const vtac_value_id from = expand != 0 ? expand : scatter->outputs[0];
     return factor->dim[HEADS] == all && new->rank == RANK &&new->dim[COLUMNS] == r->columns &&
            factor->dim[keys ? COLUMNS : TOKENS] ==
-               r->tokens &&vtac_has_order(c->graph, product->inputs[3], from, &want) &&
+               r->tokens &&vtac_has_order(c->graph, product->inputs[VTAC_QLINEAR_PAIR_B], from, &want) &&
            (expand == 0 ? r->readers == 1 : repeats_heads(c, expand, scatter->outputs[0], r));
 }
 
 /* True if the second factor has one zero point, and that is 0. */
 static bool has_no_zero(const caches *c, const vtac_node *product)
 {
-    const vtac_tensor *zero = vtac_in_constant(c->graph, product, 5);
-    const bool moved = vtac_in_type(c->graph, product, 3)->dtype == VTAC_U8;
+    const vtac_tensor *zero = vtac_in_constant(c->graph, product, VTAC_QLINEAR_PAIR_B_ZERO);
+    const bool moved = vtac_in_type(c->graph, product, VTAC_QLINEAR_PAIR_B)->dtype == VTAC_U8;
     return zero != NULL && vtac_type_elements(&zero->type) == 1 &&
            vtac_tensor_int(zero, 0) == (moved ? 128 : 0);
 }
@@ -139,7 +141,8 @@ static bool has_no_zero(const caches *c, const vtac_node *product)
 static bool is_product(const caches *c, const vtac_node *node)
 {
     return node != NULL && node->op == VTAC_OP_QLINEAR_MATMUL && node->output_count == 1 &&
-           vtac_find_attr(node, "rounding") == NULL && vtac_in_constant(c->graph, node, 3) == NULL;
+           vtac_find_attr(node, "rounding") == NULL &&
+           vtac_in_constant(c->graph, node, VTAC_QLINEAR_PAIR_B) == NULL;
 }
 
 /* The only reader of a value; NULL: there are more, or none. */
@@ -169,7 +172,7 @@ static bool read_attention(const caches *c, const vtac_node *scores, cached_atte
                                        softmax->input_count > MASK && softmax->input_count <= MAX_INPUTS
                                    ? reader_of(c, softmax->outputs[0])
                                    : NULL;
-    if (!is_product(c, product) || product->inputs[0] != softmax->outputs[0] ||
+    if (!is_product(c, product) || product->inputs[VTAC_QLINEAR_PAIR_A] != softmax->outputs[0] ||
         !read_rows(c, scores, true, &a->keys) || !read_rows(c, product, false, &a->values) ||
         !same_rows(&a->keys, &a->values) || !has_no_zero(c, scores) || !has_no_zero(c, product) ||
         !has_columns(c, softmax, a->keys.tokens)) {
@@ -284,7 +287,7 @@ vtac_cache_factor vtac_cache_of(const vtac_graph *graph, vtac_value_id factor)
     f.count = new->dim[TOKENS];
     f.columns = past->dim[COLUMNS];
     const vtac_order_want want = {{f.heads, f.count, f.columns}, {f.columns * f.count, 1, f.count}, false};
-    f.new = vtac_image_of_order(graph, node->inputs[1], &want);
+    f.new = vtac_image_of_order(graph, node->inputs[1], &want, 0);
     return f;
 }
 
@@ -487,10 +490,10 @@ static vta_status replace_attention(caches *c, cached_attention *a)
     for (int i = 0; i < 3; i++) {
         memcpy(inputs[i], nodes[i]->inputs, nodes[i]->input_count * sizeof **inputs);
     }
-    VTA_TRY(join_both(c, &b, a, &inputs[0][3], &inputs[2][3]));
+    VTA_TRY(join_both(c, &b, a, &inputs[0][VTAC_QLINEAR_PAIR_B], &inputs[2][VTAC_QLINEAR_PAIR_B]));
     VTA_TRY(move_mask(c, &b, &a->keys, &inputs[1][MASK]));
-    VTA_TRY(again(c, &a->scores, inputs[0], &inputs[1][0]));
-    VTA_TRY(again(c, &a->softmax, inputs[1], &inputs[2][0]));
+    VTA_TRY(again(c, &a->scores, inputs[0], &inputs[1][VTAC_ROW_SOFTMAX_X]));
+    VTA_TRY(again(c, &a->softmax, inputs[1], &inputs[2][VTAC_QLINEAR_PAIR_A]));
     VTA_TRY(again(c, &a->product, inputs[2], &out));
     vtac_swap_names(c->graph, a->product.outputs[0], out);
     vtac_replace_uses(c->graph, a->product.outputs[0], out);

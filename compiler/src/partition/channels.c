@@ -23,7 +23,7 @@ static vta_status take_channels(const vtac_node_builder *b, vtac_value_id x, int
     for (int64_t i = 0; i < count; i++) {
         places[i] = (first + i) % all;
     }
-    VTA_TRY(vtac_b_list(b, places, (uint32_t)count, &inputs[1]));
+    VTA_TRY(vtac_b_list(b, places, (uint32_t)count, &inputs[VTAC_GATHER_INDICES]));
     return vtac_b_add(b, VTAC_OP_GATHER, inputs, 2, &axis, 1, out);
 }
 
@@ -58,10 +58,10 @@ static bool is_of_channels(const vtac_graph *graph, const vtac_node *node)
     if (node->op != VTAC_OP_REDUCE_MAX && node->op != VTAC_OP_REDUCE_MIN) {
         return false;
     }
-    const vtac_type *x = vtac_in_type(graph, node, 0);
-    const vtac_tensor *axes = vtac_in_constant(graph, node, 1);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_REDUCE_X);
+    const vtac_tensor *axes = vtac_in_constant(graph, node, VTAC_REDUCE_AXES);
     if ((x->dtype != VTAC_I8 && x->dtype != VTAC_U8) || x->rank != 4 || axes == NULL ||
-        vtac_type_elements(&axes->type) != 1 || !vtac_is_made_by_layer(graph, node->inputs[0])) {
+        vtac_type_elements(&axes->type) != 1 || !vtac_is_made_by_layer(graph, node->inputs[VTAC_REDUCE_X])) {
         return false;
     }
     const int64_t axis = vtac_tensor_int(axes, 0);

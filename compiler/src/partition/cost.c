@@ -6,6 +6,8 @@
  */
 #include "partition.h"
 
+#include "vtac/codegen.h"
+
 /* Work in a nanosecond. */
 static const double dense_macs = 1.0;
 static const double depthwise_macs = 0.3;
@@ -34,15 +36,16 @@ static bool is_recurrence(const vtac_node *node)
 
 static double weights_of(const vtac_graph *graph, const vtac_node *node)
 {
-    return is_recurrence(node) ? (double)vtac_type_elements(vtac_in_type(graph, node, 5)) +
-                                     (double)vtac_type_elements(vtac_in_type(graph, node, 6))
-                               : (double)vtac_type_elements(vtac_in_type(graph, node, 3));
+    return is_recurrence(node)
+               ? (double)vtac_type_elements(vtac_in_type(graph, node, VTAC_RECURRENCE_W)) +
+                     (double)vtac_type_elements(vtac_in_type(graph, node, VTAC_RECURRENCE_R))
+               : (double)vtac_type_elements(vtac_in_type(graph, node, VTAC_QLINEAR_PRODUCT_WEIGHT));
 }
 
 /* The multiplications for one element of the output, by the weights' shape. */
 static double terms_of(const vtac_graph *graph, const vtac_node *node)
 {
-    const vtac_type *w = vtac_in_type(graph, node, 3);
+    const vtac_type *w = vtac_in_type(graph, node, VTAC_QLINEAR_PRODUCT_WEIGHT);
     const vtac_type *y = &graph->values[node->outputs[0]].type;
     if (node->op == VTAC_OP_QLINEAR_CONV) {
         return (double)vtac_type_elements(w) / (double)w->dim[0];
@@ -53,13 +56,15 @@ static double terms_of(const vtac_graph *graph, const vtac_node *node)
     if (node->op == VTAC_OP_VTA_PRODUCT || node->op == VTAC_OP_VTA_SUMS) {
         return (double)vtac_attr_int(node, "products", 0) / (double)vtac_type_elements(y);
     }
-    return is_recurrence(node) ? weights_of(graph, node) / (double)vtac_in_type(graph, node, 6)->dim[1] : 0.0;
+    return is_recurrence(node)
+               ? weights_of(graph, node) / (double)vtac_in_type(graph, node, VTAC_RECURRENCE_R)->dim[1]
+               : 0.0;
 }
 
 double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vtac_partition_options *options)
 {
     double read = 0.0;
-    const double speed = options->host_speed > 0.0 ? options->host_speed : 1.0;
+    const double speed = vtac_host_speed(options->host);
     const double written = elements_of(graph, node->outputs[0]);
     for (uint32_t i = 0; i < node->input_count; i++) {
         read += vtac_in_constant(graph, node, i) == NULL ? elements_of(graph, node->inputs[i]) : 0.0;
@@ -68,8 +73,8 @@ double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vt
         return 0.0;
     }
     if (node->op == VTAC_OP_VTA_APPEND) { /* rows in the place of a cache */
-        return 2.0 * elements_of(graph, node->inputs[1]) / elements / speed * options->config->clock_mhz /
-               1000.0;
+        return 2.0 * elements_of(graph, node->inputs[VTAC_TENSOR_SCATTER_UPDATE]) / elements / speed *
+               options->config->clock_mhz / 1000.0;
     }
     const double terms = terms_of(graph, node);
     const bool depthwise = node->op == VTAC_OP_QLINEAR_CONV && vtac_attr_int(node, "group", 1) > 1;
@@ -82,27 +87,36 @@ double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vt
 static bool quantizes_quickly(const vtac_graph *graph, const vtac_node *node)
 {
     enum { VECTOR = 16 };
-    const vtac_type *x = vtac_in_type(graph, node, 0);
-    const vtac_tensor *scale = vtac_in_constant(graph, node, 1);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_QDQ_X);
+    const vtac_tensor *scale = vtac_in_constant(graph, node, VTAC_QDQ_SCALE);
     return node->op == VTAC_OP_QUANTIZE_LINEAR && x->dtype == VTAC_F32 && scale != NULL &&
            vtac_type_elements(&scale->type) == 1 && x->rank > 0 && x->dim[x->rank - 1] >= VECTOR &&
            vtac_dtype_bits(graph->values[node->outputs[0]].type.dtype) == 8;
+}
+
+/* True for rows of a table that are looked up, each long enough for vectors. */
+static bool looks_up_rows(const vtac_graph *graph, const vtac_node *node)
+{
+    enum { VECTOR = 16 };
+    const vtac_type *table = node->op == VTAC_OP_GATHER ? vtac_in_type(graph, node, VTAC_GATHER_DATA) : NULL;
+    return table != NULL && table->rank > 1 && vtac_attr_int(node, "axis", 0) == 0 &&
+           table->dim[table->rank - 1] >= VECTOR;
 }
 
 double vtac_staying_cycles(const vtac_graph *graph, const vtac_node *node, double cycles,
                            const vtac_partition_options *options)
 {
     const vtac_type *x = node->input_count > 0 ? vtac_in_type(graph, node, 0) : NULL;
-    const double speed = options->host_speed > 0.0 ? options->host_speed : 1.0;
+    const double speed = vtac_host_speed(options->host);
     const double count = elements_of(graph, node->outputs[0]);
     if (cycles > 0.0 && x != NULL && quantizes_quickly(graph, node)) {
         return count / bytes_of_floats / speed * options->config->clock_mhz / 1000.0;
     }
+    const bool copies = node->op == VTAC_OP_RESHAPE || looks_up_rows(graph, node);
     if (cycles == 0.0 || x == NULL || vtac_dtype_bits(x->dtype) != 8 ||
-        (node->op != VTAC_OP_RESHAPE && node->op != VTAC_OP_DEQUANTIZE_LINEAR)) {
+        (!copies && node->op != VTAC_OP_DEQUANTIZE_LINEAR)) {
         return cycles;
     }
-    const double ns =
-        node->op == VTAC_OP_RESHAPE ? count / weights + count / copied : count / floats_of_bytes;
+    const double ns = copies ? count / weights + count / copied : count / floats_of_bytes;
     return ns / speed * options->config->clock_mhz / 1000.0;
 }

@@ -40,7 +40,7 @@ static vtac_value_id image_behind(const vtac_graph *graph, vtac_value_id value)
     }
     const head_shape s = shape_of(type);
     const vtac_order_want want = {{s.heads, s.rows, s.columns}, {s.columns * s.rows, 1, s.rows}, false};
-    const vtac_value_id image = vtac_image_of_order(graph, value, &want);
+    const vtac_value_id image = vtac_image_of_order(graph, value, &want, 0);
     const vtac_type *from = image != 0 ? &graph->values[image].type : NULL;
     return from != NULL && from->dim[1] == s.heads * s.columns && from->dim[2] == s.rows ? image : 0;
 }
@@ -205,8 +205,9 @@ static vta_status join_columns(const vtac_node_builder *b, vtac_value_id x)
 /* True if a Slice takes columns alone, and names its axis. */
 static bool takes_columns(const vtac_node_builder *b)
 {
-    const vtac_type *x = vtac_b_type(b, b->like.inputs[0]);
-    const vtac_tensor *axes = b->like.input_count < 4 ? NULL : vtac_in_constant(b->graph, &b->like, 3);
+    const vtac_type *x = vtac_b_type(b, b->like.inputs[VTAC_SLICE_X]);
+    const vtac_tensor *axes =
+        b->like.input_count < 4 ? NULL : vtac_in_constant(b->graph, &b->like, VTAC_SLICE_AXES);
     return axes != NULL && vtac_type_elements(&axes->type) == 1 &&
            (vtac_tensor_int(axes, 0) == -1 || vtac_tensor_int(axes, 0) == (int64_t)x->rank - 1);
 }
@@ -218,14 +219,14 @@ static vta_status convert_slice(const vtac_node_builder *b)
     if (!takes_columns(b)) {
         return VTA_OK;
     }
-    const head_shape s = shape_of(vtac_b_type(b, b->like.inputs[0]));
+    const head_shape s = shape_of(vtac_b_type(b, b->like.inputs[VTAC_SLICE_X]));
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
-    inputs[0] = image_behind(b->graph, b->like.inputs[0]);
+    inputs[0] = image_behind(b->graph, b->like.inputs[VTAC_SLICE_X]);
     if (inputs[0] == 0) {
         return VTA_OK;
     }
     VTA_TRY(split_columns(b, &s, &inputs[0]));
-    VTA_TRY(vtac_b_list(b, &axis, 1, &inputs[3]));
+    VTA_TRY(vtac_b_list(b, &axis, 1, &inputs[VTAC_SLICE_AXES]));
     VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, b->like.input_count, NULL, 0, &out));
     return join_columns(b, out);
 }

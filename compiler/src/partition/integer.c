@@ -14,7 +14,7 @@
 #include "builder.h"
 #include "partition.h"
 
-enum { MIN_PRODUCTS = 1 << 14, X = 0, W = 1, X_ZERO = 2, W_ZERO = 3 };
+enum { MIN_PRODUCTS = 1 << 14 };
 
 /* The weights in the order of a convolution, and numbers that follow from them. */
 typedef struct weight_sums {
@@ -67,12 +67,13 @@ static bool read_sums(const vtac_node_builder *b, weight_sums *s)
     if (!conv && node->op != VTAC_OP_MATMUL_INTEGER) {
         return false;
     }
-    const vtac_type *x = vtac_in_type(b->graph, node, X);
-    const vtac_type *zero = vtac_in_type(b->graph, node, W_ZERO);
-    *s = (weight_sums){.w = vtac_in_constant(b->graph, node, W),
-                       .zero = vtac_in_constant(b->graph, node, W_ZERO)};
-    if (s->w == NULL || (zero != NULL && s->zero == NULL) || !is_scalar_or_none(b, X_ZERO) ||
-        vtac_in_constant(b->graph, node, X) != NULL || vtac_type_elements(x) < 1 ||
+    const vtac_type *x = vtac_in_type(b->graph, node, VTAC_CONV_INTEGER_X);
+    const vtac_type *zero = vtac_in_type(b->graph, node, VTAC_CONV_INTEGER_WEIGHT_ZERO);
+    *s = (weight_sums){.w = vtac_in_constant(b->graph, node, VTAC_CONV_INTEGER_WEIGHT),
+                       .zero = vtac_in_constant(b->graph, node, VTAC_CONV_INTEGER_WEIGHT_ZERO)};
+    if (s->w == NULL || (zero != NULL && s->zero == NULL) ||
+        !is_scalar_or_none(b, VTAC_CONV_INTEGER_X_ZERO) ||
+        vtac_in_constant(b->graph, node, VTAC_CONV_INTEGER_X) != NULL || vtac_type_elements(x) < 1 ||
         vtac_type_elements(&s->w->type) < 1) {
         return false;
     }
@@ -122,13 +123,13 @@ static vta_status pad_with_zero(const vtac_node_builder *b, const int64_t *pads,
     if (!any) {
         return VTA_OK;
     }
-    if (vtac_in_type(b->graph, &b->like, X_ZERO) != NULL) {
-        inputs[2] = b->like.inputs[X_ZERO];
-        VTA_TRY(vtac_b_reshape(b, NULL, 0, &inputs[2]));
+    if (vtac_in_type(b->graph, &b->like, VTAC_CONV_INTEGER_X_ZERO) != NULL) {
+        inputs[VTAC_PAD_VALUE] = b->like.inputs[VTAC_CONV_INTEGER_X_ZERO];
+        VTA_TRY(vtac_b_reshape(b, NULL, 0, &inputs[VTAC_PAD_VALUE]));
     } else {
-        VTA_TRY(vtac_b_number(b, dtype, &none, &inputs[2]));
+        VTA_TRY(vtac_b_number(b, dtype, &none, &inputs[VTAC_PAD_VALUE]));
     }
-    VTA_TRY(vtac_b_list(b, pads, count, &inputs[1]));
+    VTA_TRY(vtac_b_list(b, pads, count, &inputs[VTAC_PAD_PADS]));
     return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
@@ -153,7 +154,7 @@ static vta_status prepare_input(const vtac_node_builder *b, const weight_sums *s
 static vta_status convert_weights(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *out)
 {
     const uint8_t *from = s->w->data;
-    *out = b->like.inputs[W];
+    *out = b->like.inputs[VTAC_CONV_INTEGER_WEIGHT];
     if (s->rows == 0) {
         return VTA_OK;
     }
@@ -189,7 +190,7 @@ static vta_status add_sums(const vtac_node_builder *b, const weight_sums *s, vta
                            vtac_value_id *out)
 {
     static const float one = 1.0F;
-    vtac_value_id inputs[6] = {x};
+    vtac_value_id inputs[VTAC_VTA_SUMS_INPUTS] = {x};
     vtac_type y = {.rank = 3, .dim = {1, 0, s->padded}};
     if (s->rows == 0) {
         y = *vtac_b_type(b, b->like.outputs[0]);
@@ -209,9 +210,9 @@ static vta_status add_sums(const vtac_node_builder *b, const weight_sums *s, vta
             attrs[count++] = *attr;
         }
     }
-    VTA_TRY(convert_weights(b, s, &inputs[3]));
-    VTA_TRY(vtac_b_number(b, VTAC_F32, &one, &inputs[4]));
-    inputs[5] = s->zero != NULL ? b->like.inputs[W_ZERO] : 0;
+    VTA_TRY(convert_weights(b, s, &inputs[VTAC_VTA_SUMS_WEIGHT]));
+    VTA_TRY(vtac_b_number(b, VTAC_F32, &one, &inputs[VTAC_VTA_SUMS_WEIGHT_SCALE]));
+    inputs[VTAC_VTA_SUMS_WEIGHT_ZERO] = s->zero != NULL ? b->like.inputs[VTAC_CONV_INTEGER_WEIGHT_ZERO] : 0;
     return vtac_b_add(b, VTAC_OP_VTA_SUMS, inputs, s->zero != NULL ? 6 : 5, attrs, count, out);
 }
 
@@ -223,10 +224,10 @@ static vta_status extract_byte(const vtac_node_builder *b, const vtac_whole *w, 
 {
     const int64_t first = byte * vtac_whole_channels(b, w->outputs);
     vtac_value_id inputs[4] = {all};
-    VTA_TRY(vtac_b_list(b, (int64_t[]){first, 0}, 2, &inputs[1]));
-    VTA_TRY(
-        vtac_b_list(b, (int64_t[]){first + w->outputs, w->rows > 0 ? w->rows : INT32_MAX}, 2, &inputs[2]));
-    VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[3]));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){first, 0}, 2, &inputs[VTAC_SLICE_STARTS]));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){first + w->outputs, w->rows > 0 ? w->rows : INT32_MAX}, 2,
+                        &inputs[VTAC_SLICE_ENDS]));
+    VTA_TRY(vtac_b_list(b, (int64_t[]){1, 2}, 2, &inputs[VTAC_SLICE_AXES]));
     VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, out));
     return vtac_b_cast(b, VTAC_I32, out);
 }
@@ -249,8 +250,8 @@ vta_status vtac_whole_sums(const vtac_node_builder *b, const vtac_whole *w, vtac
 /* Subtracts the zero point of x times the sums of weights. */
 static vta_status correct_zero(const vtac_node_builder *b, const weight_sums *s, vtac_value_id *x)
 {
-    const vtac_type *type = vtac_in_type(b->graph, &b->like, X),
-                    *zero = vtac_in_type(b->graph, &b->like, X_ZERO);
+    const vtac_type *type = vtac_in_type(b->graph, &b->like, VTAC_CONV_INTEGER_X),
+                    *zero = vtac_in_type(b->graph, &b->like, VTAC_CONV_INTEGER_X_ZERO);
     const int32_t move = type->dtype == VTAC_U8 ? 128 : 0;
     vtac_type each = {.dtype = VTAC_I32, .rank = vtac_b_type(b, *x)->rank, .dim = {1, s->outputs, 1, 1}};
     vtac_value_id totals, shift;
@@ -259,7 +260,7 @@ static vta_status correct_zero(const vtac_node_builder *b, const weight_sums *s,
     }
     VTA_TRY(vtac_b_constant(b, each, s->total, &totals));
     if (zero != NULL) {
-        shift = b->like.inputs[X_ZERO];
+        shift = b->like.inputs[VTAC_CONV_INTEGER_X_ZERO];
         VTA_TRY(vtac_b_reshape(b, NULL, 0, &shift));
         VTA_TRY(vtac_b_cast(b, VTAC_I32, &shift));
         VTA_TRY(vtac_b_with(b, VTAC_OP_SUB, move, &shift));
@@ -273,7 +274,7 @@ static vta_status correct_zero(const vtac_node_builder *b, const weight_sums *s,
 static vta_status replace_sums(const vtac_node_builder *b, const weight_sums *s, vtac_legalized *p)
 {
     vtac_value_id x;
-    VTA_TRY(vtac_b_hold(b, b->like.inputs[X], &p->holders[0], &x));
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[VTAC_CONV_INTEGER_X], &p->holders[0], &x));
     VTA_TRY(prepare_input(b, s, &x));
     VTA_TRY(add_sums(b, s, x, &p->made));
     p->stands = p->made;

@@ -13,7 +13,7 @@
 #include "partition.h"
 
 /* MAX_TERMS: beyond, the host's part of a sum might not fit in 32 bits. */
-enum { MIN_PRODUCTS = 1 << 14, MAX_TERMS = 1 << 15, A = 0, B = 1, A_ZERO = 2, B_ZERO = 3, WEIGHTS = 3 };
+enum { MIN_PRODUCTS = 1 << 14, MAX_TERMS = 1 << 15 };
 
 static bool is_scalar_or_none(const vtac_node_builder *b, uint32_t i)
 {
@@ -26,11 +26,14 @@ static bool read_pair(const vtac_node_builder *b, vtac_pair *s)
     const vtac_node *node = &b->like;
     *s = (vtac_pair){.planes = 1};
     if (node->op != VTAC_OP_MATMUL_INTEGER || b->config->batch != 1 ||
-        vtac_in_constant(b->graph, node, A) != NULL || vtac_in_constant(b->graph, node, B) != NULL ||
-        !is_scalar_or_none(b, A_ZERO) || !is_scalar_or_none(b, B_ZERO)) {
+        vtac_in_constant(b->graph, node, VTAC_MATMUL_INTEGER_A) != NULL ||
+        vtac_in_constant(b->graph, node, VTAC_MATMUL_INTEGER_B) != NULL ||
+        !is_scalar_or_none(b, VTAC_MATMUL_INTEGER_A_ZERO) ||
+        !is_scalar_or_none(b, VTAC_MATMUL_INTEGER_B_ZERO)) {
         return false;
     }
-    const vtac_type *x = vtac_in_type(b->graph, node, A), *w = vtac_in_type(b->graph, node, B);
+    const vtac_type *x = vtac_in_type(b->graph, node, VTAC_MATMUL_INTEGER_A),
+                    *w = vtac_in_type(b->graph, node, VTAC_MATMUL_INTEGER_B);
     if (x->rank < 2 || w->rank < 2 || vtac_type_elements(x) < 1 || vtac_type_elements(w) < 1) {
         return false;
     }
@@ -59,7 +62,7 @@ static vta_status add_sums(const vtac_node_builder *b, const vtac_pair *s, const
         {.name = "group", .kind = VTAC_ATTR_INT, .i = s->g},
         {.name = "products", .kind = VTAC_ATTR_INT, .i = products_of(s)},
     };
-    VTA_TRY(vtac_b_number(b, VTAC_F32, &one, &inputs[4]));
+    VTA_TRY(vtac_b_number(b, VTAC_F32, &one, &inputs[VTAC_VTA_SUMS_WEIGHT_SCALE]));
     return vtac_b_add(b, VTAC_OP_VTA_SUMS, inputs, 5, attrs, 6, out);
 }
 
@@ -97,7 +100,7 @@ static vta_status correct_for_a(const vtac_node_builder *b, const vtac_pair *s, 
     vtac_value_id zero, less;
     VTA_TRY(vtac_b_number(b, VTAC_I32, &moved, &less));
     VTA_TRY(sum_up(b, 1, less, &right));
-    VTA_TRY(read_zero(b, A_ZERO, move_a, &zero));
+    VTA_TRY(read_zero(b, VTAC_MATMUL_INTEGER_A_ZERO, move_a, &zero));
     VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero, NULL, &right));
     return vtac_b_apply(b, VTAC_OP_SUB, right, NULL, x);
 }
@@ -107,10 +110,10 @@ static vta_status correct_for_b(const vtac_node_builder *b, const vtac_pair *s, 
                                 vtac_value_id left, vtac_value_id *x)
 {
     vtac_value_id zero, less;
-    VTA_TRY(read_zero(b, A_ZERO, 0, &less));
+    VTA_TRY(read_zero(b, VTAC_MATMUL_INTEGER_A_ZERO, 0, &less));
     VTA_TRY(vtac_b_with(b, VTAC_OP_MUL, (int32_t)s->k, &less));
     VTA_TRY(sum_up(b, 2, less, &left));
-    VTA_TRY(read_zero(b, B_ZERO, move_b, &zero));
+    VTA_TRY(read_zero(b, VTAC_MATMUL_INTEGER_B_ZERO, move_b, &zero));
     VTA_TRY(vtac_b_apply(b, VTAC_OP_MUL, zero, NULL, &left));
     return vtac_b_apply(b, VTAC_OP_SUB, left, NULL, x);
 }
@@ -133,8 +136,8 @@ static vta_status replace_pair(const vtac_node_builder *b, const vtac_pair *s, v
 {
     const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
     vtac_value_id left, right;
-    VTA_TRY(vtac_b_hold(b, b->like.inputs[A], &p->holders[0], &left));
-    VTA_TRY(vtac_b_hold(b, b->like.inputs[B], &p->holders[1], &right));
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[VTAC_MATMUL_INTEGER_A], &p->holders[0], &left));
+    VTA_TRY(vtac_b_hold(b, b->like.inputs[VTAC_MATMUL_INTEGER_B], &p->holders[1], &right));
     VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, &left));
     VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &right));
     const int32_t move_a = vtac_b_type(b, left)->dtype == VTAC_U8 ? 128 : 0;
@@ -152,7 +155,7 @@ static vta_status legalize_pair(const vtac_node_builder *b, bool always, vtac_le
 {
     vtac_pair s;
     *done = read_pair(b, &s) && (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k);
-    p->operands[1] = B;
+    p->operands[1] = VTAC_MATMUL_INTEGER_B;
     return *done ? replace_pair(b, &s, p) : VTA_OK;
 }
 

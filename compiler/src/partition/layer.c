@@ -214,6 +214,13 @@ vta_status vtac_layer_output(vtac_maker *m, vtac_vta_layer *layer, int64_t shape
     return VTA_OK;
 }
 
+vta_status vtac_layer_second_output(vtac_maker *m, vtac_vta_layer *layer)
+{
+    int64_t shape[4];
+    VTA_TRY(image_of(m, m->node->outputs[1], shape));
+    return tensor_of(m, m->node->outputs[1], shape, 0, &layer->second);
+}
+
 /* ---- nodes that join the layer before */
 
 vtac_vta_layer *vtac_joined_layer(const vtac_maker *m, vtac_vta_tensor **to)
@@ -416,7 +423,8 @@ static vta_status make_with(vtac_maker *m, const vtac_layer_row *row, vtac_vta_l
     if (vtac_attr_int(m->node, "host", 0) != 0) {
         return vtac_no_layer(m, "it packs what a product reads as weights: the host's side of the border");
     }
-    if (row == NULL || row->make == NULL || m->node->output_count != 1) {
+    if (row == NULL || row->make == NULL ||
+        (m->node->output_count != 1 && m->node->op != VTAC_OP_VTA_RECURRENCE)) {
         return vtac_no_layer(m,
                              "the accelerator has no %s; at the model's beginning or end it parts no region",
                              vtac_op_get(m->node->op)->name);
@@ -468,6 +476,10 @@ vta_status vtac_make_region(vtac_maker *m, const char *name, vtac_outside_fn *us
     for (uint32_t i = 0; i < out->layer_count; i++) {
         vtac_vta_tensor *t = &out->tensors[out->layers[i].output];
         t->role = used_outside(context, t->value) ? VTAC_VTA_OUTPUT : VTAC_VTA_INTERNAL;
+        if (out->layers[i].second != 0) {
+            t = &out->tensors[out->layers[i].second];
+            t->role = used_outside(context, t->value) ? VTAC_VTA_OUTPUT : VTAC_VTA_INTERNAL;
+        }
     }
     for (uint32_t i = 0; i < out->tensor_count; i++) {
         const vtac_node *maker = vtac_producer_of(m->graph, out->tensors[i].value);

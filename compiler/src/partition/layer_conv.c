@@ -89,8 +89,8 @@ static vta_status keep_scales(const vtac_maker *m, const weights *w, uint32_t x,
     for (int64_t o = 0; o < w->outputs; o++) {
         const float sw = (float)vtac_tensor_float(w->scale, index_of(w->scale, o));
         if (layer->wide) {
-            const bool narrow =
-                m->node->op != VTAC_OP_QLINEAR_CONV || vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
+            const bool narrow = m->node->op != VTAC_OP_QLINEAR_CONV ||
+                                vtac_in_type(m->graph, m->node, VTAC_QLINEAR_CONV_X)->dtype == VTAC_U8;
             const vtac_tfl_scale factor = vtac_tfl_scale_of(vtac_tfl_product(sx, sw, sy, narrow));
             VTA_TRY(vtac_layer_factor(m, factor, &scales[o]));
         } else {
@@ -148,13 +148,14 @@ static vta_status keep_window(vtac_maker *m, weights *w, vtac_vta_layer *layer)
 {
     int64_t x[4];
     int64_t after[2];
-    VTA_TRY(read_weights(m, 3, w));
+    VTA_TRY(read_weights(m, VTAC_QLINEAR_CONV_WEIGHT, w));
     const vtac_type *type = &w->tensor->type;
     layer->kind = VTAC_VTA_CONV;
     layer->groups = vtac_attr_int(m->node, "group", 1);
-    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), type, false, &layer->window, after));
+    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, VTAC_QLINEAR_CONV_X), type, false,
+                              &layer->window, after));
     m->any_rows = is_pixel(&layer->window);
-    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
+    VTA_TRY(vtac_layer_input(m, layer, VTAC_QLINEAR_CONV_X, x, NULL));
     w->outputs = type->dim[0];
     w->terms = vtac_type_elements(type) / w->outputs;
     w->output_step = w->terms;
@@ -167,8 +168,8 @@ vta_status vtac_layer_conv(vtac_maker *m, vtac_vta_layer *layer)
     weights w;
     int64_t y[4];
     VTA_TRY(keep_window(m, &w, layer));
-    VTA_TRY(keep_scales(m, &w, 1, 6, layer));
-    VTA_TRY(keep_bias(m, 8, w.outputs, layer));
+    VTA_TRY(keep_scales(m, &w, VTAC_QLINEAR_CONV_X_SCALE, VTAC_QLINEAR_CONV_Y_SCALE, layer));
+    VTA_TRY(keep_bias(m, VTAC_QLINEAR_CONV_BIAS, w.outputs, layer));
     keep_clamp(m, layer);
     return vtac_layer_output(m, layer, y);
 }
@@ -181,10 +182,10 @@ static vta_status make_dense(vtac_maker *m, vtac_vta_layer *layer, bool transpos
     int64_t x[4];
     int64_t y[4];
     bool flat;
-    VTA_TRY(vtac_layer_input(m, layer, 0, x, &flat));
-    VTA_TRY(read_weights(m, 3, &w));
+    VTA_TRY(vtac_layer_input(m, layer, VTAC_QLINEAR_PRODUCT_X, x, &flat));
+    VTA_TRY(read_weights(m, VTAC_QLINEAR_PRODUCT_WEIGHT, &w));
     const vtac_type *type = &w.tensor->type;
-    const vtac_type *rows = vtac_in_type(m->graph, m->node, 0);
+    const vtac_type *rows = vtac_in_type(m->graph, m->node, VTAC_QLINEAR_PRODUCT_X);
     if (type->rank != 2 || rows->rank != 2) {
         return vtac_no_layer(m, "it multiplies other than rows [n, c] with one matrix; reshape it to rank 2");
     }
@@ -196,7 +197,7 @@ static vta_status make_dense(vtac_maker *m, vtac_vta_layer *layer, bool transpos
     w.output_step = transposed ? w.terms : 1;
     w.term_step = transposed ? 1 : w.outputs;
     VTA_TRY(keep_weights(m, &w, layer));
-    VTA_TRY(keep_scales(m, &w, 1, y_scale, layer));
+    VTA_TRY(keep_scales(m, &w, VTAC_QLINEAR_PRODUCT_X_SCALE, y_scale, layer));
     VTA_TRY(bias > 0 ? keep_bias(m, bias, w.outputs, layer) : VTA_OK);
     keep_clamp(m, layer);
     return vtac_layer_output(m, layer, y);
@@ -204,20 +205,19 @@ static vta_status make_dense(vtac_maker *m, vtac_vta_layer *layer, bool transpos
 
 vta_status vtac_layer_matmul(vtac_maker *m, vtac_vta_layer *layer)
 {
-    return make_dense(m, layer, false, 0, 6);
+    return make_dense(m, layer, false, 0, VTAC_QLINEAR_PAIR_Y_SCALE);
 }
 
-/* Whole sums. Inputs: x, none, none, w, 1, w_zero (integer.c), or packed weights in the place
- * of w (integer_pair.c). */
+/* Makes the layer of whole sums: x and its weights have no scales (integer.c); the weights may be packed
+ * ones (integer_pair.c). */
 vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
 {
-    enum { WEIGHTS = 3 };
     weights w;
     int64_t shape[4], y[4];
     layer->outputs = vtac_attr_int(m->node, "outputs", 0);
     if (layer->outputs > 0) {
-        VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
-        VTA_TRY(vtac_layer_input(m, layer, WEIGHTS, shape, NULL));
+        VTA_TRY(vtac_layer_input(m, layer, VTAC_VTA_SUMS_X, shape, NULL));
+        VTA_TRY(vtac_layer_input(m, layer, VTAC_VTA_SUMS_WEIGHT, shape, NULL));
         layer->kind = VTAC_VTA_CONV;
         layer->groups = vtac_attr_int(m->node, "group", 1);
         layer->planes = 1;
@@ -239,9 +239,9 @@ vta_status vtac_layer_sums(vtac_maker *m, vtac_vta_layer *layer)
 static vta_status keep_product_scale(const vtac_maker *m, int64_t outputs, vtac_vta_layer *layer)
 {
     float scale[3];
-    VTA_TRY(vtac_layer_scale(m, 1, &scale[0]));
-    VTA_TRY(vtac_layer_scale(m, 4, &scale[1]));
-    VTA_TRY(vtac_layer_scale(m, 5, &scale[2]));
+    VTA_TRY(vtac_layer_scale(m, VTAC_VTA_PRODUCT_X_SCALE, &scale[0]));
+    VTA_TRY(vtac_layer_scale(m, VTAC_VTA_PRODUCT_WEIGHT_SCALE, &scale[1]));
+    VTA_TRY(vtac_layer_scale(m, VTAC_VTA_PRODUCT_Y_SCALE, &scale[2]));
     vtac_fixed *scales = vtac_maker_array(m, (size_t)outputs, sizeof *scales);
     if (scales == NULL) {
         return vta_no_memory(m->diag);
@@ -253,15 +253,16 @@ static vta_status keep_product_scale(const vtac_maker *m, int64_t outputs, vtac_
     return VTA_OK;
 }
 
-/* Inputs: x, x_scale, x_zero, packed weights, their scale, y_scale, y_zero, records (product.c). */
+/* Makes the layer of a product of two activations (product.c). */
 vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
 {
-    enum { WEIGHTS = 3, RECORDS = 7, MORE = 8, TRANSPOSED = 2 };
+    enum { TRANSPOSED = 2 };
     int64_t shape[4];
     int64_t y[4];
-    VTA_TRY(vtac_layer_input(m, layer, 0, shape, NULL));
-    VTA_TRY(vtac_layer_input(m, layer, WEIGHTS, shape, NULL));
-    for (uint32_t i = RECORDS; i < m->node->input_count; i++) {
+    m->any_rows = true; /* its pixels are rows of matrices */
+    VTA_TRY(vtac_layer_input(m, layer, VTAC_VTA_PRODUCT_X, shape, NULL));
+    VTA_TRY(vtac_layer_input(m, layer, VTAC_VTA_PRODUCT_WEIGHT, shape, NULL));
+    for (uint32_t i = VTAC_VTA_PRODUCT_RECORDS; i < m->node->input_count; i++) {
         VTA_TRY(m->node->inputs[i] != 0 ? vtac_layer_input(m, layer, i, shape, NULL) : VTA_OK);
     }
     VTA_TRY(vtac_layer_output(m, layer, y));
@@ -270,7 +271,8 @@ vta_status vtac_layer_product(vtac_maker *m, vtac_vta_layer *layer)
     layer->planes = vtac_attr_int(m->node, "planes", 1);
     layer->image = vtac_attr_int(m->node, "image", 0) != 0;
     layer->readers = vtac_attr_int(m->node, "readers", 1);
-    layer->more_terms = m->node->input_count > MORE && vtac_attr_int(m->node, "image", 0) == TRANSPOSED;
+    layer->more_terms =
+        m->node->input_count > VTAC_VTA_PRODUCT_MORE && vtac_attr_int(m->node, "image", 0) == TRANSPOSED;
     layer->products = (uint64_t)vtac_attr_int(m->node, "products", 0);
     VTA_TRY(keep_product_scale(m, y[1], layer));
     keep_clamp(m, layer);
@@ -282,8 +284,8 @@ vta_status vtac_layer_gemm(vtac_maker *m, vtac_vta_layer *layer)
     if (vtac_attr_int(m->node, "transA", 0) != 0 || vtac_attr_float(m->node, "alpha", 1.0) != 1.0) {
         return vtac_no_layer(m, "it has transA or an alpha; fold them into its operands");
     }
-    if (vtac_in_type(m->graph, m->node, 7) == NULL) {
+    if (vtac_in_type(m->graph, m->node, VTAC_QGEMM_Y_SCALE) == NULL) {
         return vtac_no_layer(m, "its output is float; give it a scale");
     }
-    return make_dense(m, layer, vtac_attr_int(m->node, "transB", 0) != 0, 6, 7);
+    return make_dense(m, layer, vtac_attr_int(m->node, "transB", 0) != 0, VTAC_QGEMM_C, VTAC_QGEMM_Y_SCALE);
 }

@@ -11,13 +11,11 @@
 
 /* ---- two operands */
 
-enum { FIRST = 0, SECOND = 3 };
-
 static vta_status binary_scales(const vtac_maker *m, float scale[3])
 {
-    VTA_TRY(vtac_layer_scale(m, FIRST + 1, &scale[0]));
-    VTA_TRY(vtac_layer_scale(m, SECOND + 1, &scale[1]));
-    return vtac_layer_scale(m, 6, &scale[2]);
+    VTA_TRY(vtac_layer_scale(m, VTAC_QLINEAR_PAIR_A_SCALE, &scale[0]));
+    VTA_TRY(vtac_layer_scale(m, VTAC_QLINEAR_PAIR_B_SCALE, &scale[1]));
+    return vtac_layer_scale(m, VTAC_QLINEAR_PAIR_Y_SCALE, &scale[2]);
 }
 
 /* True if input i is a gate: one number for each channel of each image of `y`, which changes with the input.
@@ -75,8 +73,8 @@ vta_status vtac_layer_add(vtac_maker *m, vtac_vta_layer *layer)
     VTA_TRY(binary_scales(m, s));
     m->any_rows = true;
     VTA_TRY(vtac_layer_output(m, layer, y));
-    VTA_TRY(vtac_layer_operand(m, layer, FIRST, y));
-    VTA_TRY(vtac_layer_operand(m, layer, SECOND, y));
+    VTA_TRY(vtac_layer_operand(m, layer, VTAC_QLINEAR_PAIR_A, y));
+    VTA_TRY(vtac_layer_operand(m, layer, VTAC_QLINEAR_PAIR_B, y));
     layer->kind = VTAC_VTA_ADD;
     layer->low = clamp_attr(m, "clip_low", -128);
     layer->high = clamp_attr(m, "clip_high", 127);
@@ -96,8 +94,9 @@ vta_status vtac_layer_mul(vtac_maker *m, vtac_vta_layer *layer)
     VTA_TRY(binary_scales(m, s));
     m->any_rows = true;
     VTA_TRY(vtac_layer_output(m, layer, y));
-    const bool transposed = is_gate(m, FIRST, y); /* only the second factor may be a gate */
-    const uint32_t image = transposed ? SECOND : FIRST, other = transposed ? FIRST : SECOND;
+    const bool transposed = is_gate(m, VTAC_QLINEAR_PAIR_A, y); /* only the second factor may be a gate */
+    const uint32_t image = transposed ? VTAC_QLINEAR_PAIR_B : VTAC_QLINEAR_PAIR_A,
+                   other = transposed ? VTAC_QLINEAR_PAIR_A : VTAC_QLINEAR_PAIR_B;
     VTA_TRY(vtac_layer_operand(m, layer, image, y));
     if (is_gate(m, other, y)) {
         int64_t x[4];
@@ -144,7 +143,7 @@ static bool is_global(vtac_op op)
 static vta_status pool_window(vtac_maker *m, vtac_vta_layer *layer, int64_t x[4], int64_t y[4])
 {
     int64_t after[2];
-    VTA_TRY(vtac_layer_input(m, layer, 0, x, NULL));
+    VTA_TRY(vtac_layer_input(m, layer, VTAC_QLINEAR_X, x, NULL));
     VTA_TRY(vtac_layer_output(m, layer, y));
     if (vtac_attr_int(m->node, "channels_last", 0) != 0) {
         return vtac_no_layer(m, "its channels are last; transpose it");
@@ -154,7 +153,8 @@ static vta_status pool_window(vtac_maker *m, vtac_vta_layer *layer, int64_t x[4]
         layer->window.kernel[1] = x[3];
         return VTA_OK;
     }
-    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, 0), NULL, true, &layer->window, after));
+    VTA_TRY(vtac_layer_window(m, vtac_in_type(m->graph, m->node, VTAC_QLINEAR_X), NULL, true, &layer->window,
+                              after));
     for (int d = 0; d < 2 && vtac_attr_int(m->node, "count_include_pad", 0) != 0; d++) {
         layer->counted_before[d] = layer->window.before[d];
         layer->counted_after[d] = after[d];
@@ -248,7 +248,7 @@ static int32_t added_of(const tfl_mean *f)
 /* Finds one product for each mean; all divisors must share a rounding mode. */
 static vta_status fit_means(const vtac_maker *m, vtac_vta_layer *layer, float sx, float sy)
 {
-    const bool is_unsigned = vtac_in_type(m->graph, m->node, 0)->dtype == VTAC_U8;
+    const bool is_unsigned = vtac_in_type(m->graph, m->node, VTAC_QLINEAR_X)->dtype == VTAC_U8;
     const int32_t move = is_unsigned ? 128 : 0;
     const int32_t x_zero = vtac_layer_zero(m, layer->inputs[0]);
     const int32_t y_zero = vtac_layer_zero(m, layer->output);
@@ -302,8 +302,8 @@ vta_status vtac_layer_average_pool(vtac_maker *m, vtac_vta_layer *layer)
     float sx;
     float sy;
     VTA_TRY(pool_window(m, layer, x, y));
-    VTA_TRY(vtac_layer_scale(m, 1, &sx));
-    VTA_TRY(vtac_layer_scale(m, 3, &sy));
+    VTA_TRY(vtac_layer_scale(m, VTAC_QLINEAR_X_SCALE, &sx));
+    VTA_TRY(vtac_layer_scale(m, VTAC_QLINEAR_Y_SCALE, &sy));
     VTA_TRY(find_divisors(m, layer, x, y));
     if (layer->wide) {
         layer->kind = VTAC_VTA_AVG_POOL;
@@ -520,7 +520,7 @@ vta_status vtac_layer_concat(vtac_maker *m, vtac_vta_layer *layer)
     }
     VTA_TRY(vtac_layer_output(m, layer, y));
     VTA_TRY(join_axis(m, layer, y));
-    VTA_TRY(own_scales ? vtac_layer_scale(m, 0, &sy) : VTA_OK);
+    VTA_TRY(own_scales ? vtac_layer_scale(m, VTAC_QLINEAR_CONCAT_Y_SCALE, &sy) : VTA_OK);
     for (uint32_t k = 0; k < count; k++) {
         const uint32_t i = vtac_operand(row, k);
         const vtac_type *type = vtac_in_type(m->graph, m->node, i);

@@ -156,8 +156,8 @@ vta_status vtac_layer_table(vtac_maker *m, vtac_vta_layer *layer)
 /* The table is an operand; indices beyond its ends are clamped. */
 vta_status vtac_layer_look_up(vtac_maker *m, vtac_vta_layer *layer)
 {
-    const vtac_tensor *given = vtac_in_constant(m->graph, m->node, 1);
-    const vtac_dtype from = vtac_in_type(m->graph, m->node, 0)->dtype;
+    const vtac_tensor *given = vtac_in_constant(m->graph, m->node, VTAC_LOOK_UP_TABLE);
+    const vtac_dtype from = vtac_in_type(m->graph, m->node, VTAC_LOOK_UP_X)->dtype;
     if (given == NULL || (given->type.dtype != VTAC_I8 && given->type.dtype != VTAC_U8) ||
         (from != VTAC_I8 && from != VTAC_U8)) {
         return vtac_no_layer(m, "its table is not one of 8-bit numbers for 8-bit numbers");

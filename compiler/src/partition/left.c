@@ -31,8 +31,10 @@ static bool goes_outside(const vtac_graph *graph, vtac_value_id value)
 
 bool vtac_is_model_border(const vtac_graph *graph, const vtac_node *node)
 {
-    return (node->op == VTAC_OP_QUANTIZE_LINEAR && comes_from_outside(graph, node->inputs[0])) ||
-           (node->op == VTAC_OP_DEQUANTIZE_LINEAR && goes_outside(graph, node->outputs[0]));
+    const bool to_bytes = node->op == VTAC_OP_QUANTIZE_LINEAR || node->op == VTAC_OP_STATE_BYTES;
+    const bool to_floats = node->op == VTAC_OP_DEQUANTIZE_LINEAR || node->op == VTAC_OP_STATE_FLOATS;
+    return (to_bytes && comes_from_outside(graph, node->inputs[0])) ||
+           (to_floats && goes_outside(graph, node->outputs[0]));
 }
 
 static int compare_left(const void *a, const void *b)

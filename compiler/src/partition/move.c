@@ -32,6 +32,7 @@ typedef struct move_chain {
     int64_t fill;
     vtac_vta_beyond beyond; /* a Pad in the chain repeats edges or mirrors */
     bool deep;              /* it goes on through nodes that are layers of their own */
+    bool rows;              /* its reader needs other rows of pixels than what it begins with */
 } move_chain;
 
 /* True if an operator only moves elements, or puts a constant beside them. */
@@ -57,6 +58,38 @@ static bool is_movement(const vtac_graph *graph, const vtac_node *node)
         }
     }
     return true;
+}
+
+/* True if one of the integers of an attribute is above a number. */
+static bool has_above(const vtac_node *node, const char *name, int64_t number)
+{
+    const vtac_attr *attr = vtac_find_attr(node, name);
+    bool above = false;
+    for (size_t i = 0; attr != NULL && attr->kind == VTAC_ATTR_INTS && i < attr->count; i++) {
+        above = above || attr->ints[i] > number;
+    }
+    return above;
+}
+
+/* True if a layer looks at neighbours in rows and columns of a picture; others take one pixel after the
+ * other. */
+static bool reads_windows(const vtac_graph *graph, const vtac_node *node)
+{
+    if (node->op == VTAC_OP_QLINEAR_CONV) {
+        const vtac_type *w = vtac_in_type(graph, node, VTAC_QLINEAR_CONV_WEIGHT);
+        const int64_t taps = vtac_type_elements(w) / (w->dim[0] * w->dim[1]);
+        return taps > 1 || has_above(node, "strides", 1) || has_above(node, "pads", 0);
+    }
+    return node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_QLINEAR_AVERAGE_POOL ||
+           node->op == VTAC_OP_RESIZE;
+}
+
+/* True if a value has other rows of pixels than what it is seen of: rows of a transformer as a picture. */
+static bool has_other_rows(const vtac_graph *graph, vtac_value_id value, const vtac_source *source)
+{
+    int64_t from[4], to[4];
+    return !source->flat && source->base != 0 && vtac_image_shape(&graph->values[source->base].type, from) &&
+           vtac_image_shape(&graph->values[value].type, to) && from[2] != to[2];
 }
 
 static bool is_slice(const vtac_node *node)
@@ -251,6 +284,7 @@ typedef struct reading {
     int64_t up[2], down[2];
     vtac_vta_from *from;
     vtac_vta_beyond beyond;
+    bool *filled[MAX_BASES]; /* as in vtac_sources */
 } reading;
 
 static element_source source_at(const reading *r, int64_t n, int64_t c, int64_t y, int64_t x)
@@ -440,7 +474,9 @@ static bool find_pattern(reading *r)
 /* ---- the graph */
 
 struct vtac_moved {
-    vtac_value_id new; /* the movement's output */
+    vtac_value_id new;        /* the movement's output */
+    vtac_value_id transposed; /* instead of a movement: the image that a layer transposes, which may end
+                                 another chain */
     move_chain c;
     vtac_node *nodes; /* copies of the chain's nodes */
 };
@@ -493,14 +529,31 @@ static vta_status add_movement(vtac_graph *graph, const reading *r, vtac_value_i
     return VTA_OK;
 }
 
+/* Finds the channels of the bases that hold the number with which a Pad in the chain fills places. */
+static vta_status find_filled(const vtac_graph *graph, vta_arena *arena, reading *r, vta_diag *diag)
+{
+    for (uint32_t i = 0; i < r->c->base_count; i++) {
+        int64_t own[4], number = 0;
+        (void)vtac_image_shape(&graph->values[r->c->bases[i]].type, own);
+        r->filled[i] = vta_arena_array(arena, (size_t)own[1] + 1, sizeof *r->filled[i]);
+        if (r->filled[i] == NULL) {
+            return vta_no_memory(diag);
+        }
+        for (int64_t c = 0; r->c->fills && c < own[1]; c++) {
+            r->filled[i][c] = vtac_fixed_channel(graph, r->c->bases[i], c, &number) && number == r->c->fill;
+        }
+    }
+    return VTA_OK;
+}
+
 /* Adds the node that moves runs of blocks; *out 0: the chain does something else. */
-static vta_status add_runs(vtac_graph *graph, const vta_config *config, const reading *r, vtac_value_id *out,
+static vta_status add_runs(vtac_graph *graph, const vta_config *config, reading *r, vtac_value_id *out,
                            vta_diag *diag)
 {
     const vtac_value *v = &graph->values[r->c->value];
     const vtac_type type = v->type, *bases[MAX_BASES];
     const int64_t block = vtac_vta_block(config);
-    const vtac_sources sources = {r->numbers, &type, bases};
+    const vtac_sources sources = {r->numbers, &type, bases, r->filled};
     const vtac_node *last = &graph->nodes[v->node];
     vtac_node_id node;
     size_t count = 0;
@@ -535,15 +588,17 @@ static vta_status add_runs(vtac_graph *graph, const vta_config *config, const re
 }
 
 /* True if the value has the elements of the only base in order, and readers of images see the same image. */
-static bool moves_nothing(const vtac_graph *graph, const move_chain *c, const int32_t *numbers, size_t count)
+static bool moves_nothing(const vtac_graph *graph, const reading *r, size_t count)
 {
+    const move_chain *c = r->c;
     const vtac_type *from = &graph->values[c->bases[0]].type, *to = &graph->values[c->value].type;
     int64_t a[4], b[4];
     bool same = c->base_count == 1 && (int64_t)count == vtac_type_elements(from) &&
                 !vtac_is_output(graph, c->value) && vtac_image_shape(from, a) && vtac_image_shape(to, b) &&
                 a[0] == b[0] && (a[1] == b[1] || b[2] * b[3] == 1);
     for (size_t i = 0; same && i < count; i++) {
-        same = numbers[i] == (int32_t)i + 1;
+        same = r->numbers[i] == (int32_t)i + 1 ||
+               (r->numbers[i] == 0 && r->filled[0][(int64_t)i / (a[2] * a[3]) % a[1]]);
     }
     return same;
 }
@@ -560,12 +615,64 @@ static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_ch
     return VTA_OK;
 }
 
+/* The first of the channels of the only base that become pixels while its pixels become channels, all in
+ * whole blocks, for which a machine with functions on rows has a layer; below 0: the chain does something
+ * else. */
+static int64_t transposed_from(const fusing *u, const reading *r)
+{
+    const vtac_type *to = &u->graph->values[r->c->value].type;
+    const int64_t block = vtac_vta_block(u->config), channels = r->shape[1], pixels = r->shape[3];
+    int64_t own[4];
+    bool transposes = u->config->rows != 0 && u->config->batch == 1 && to->rank == 3 && to->dim[0] == 1 &&
+                      r->c->base_count == 1 &&
+                      vtac_image_shape(&u->graph->values[r->c->bases[0]].type, own) && own[0] == 1 &&
+                      own[2] * own[3] == channels && pixels % block == 0 && channels % block == 0;
+    const int64_t first = transposes ? (r->numbers[0] - 1) / channels : -1;
+    transposes = transposes && first >= 0 && first % block == 0;
+    for (int64_t i = 0; transposes && i < channels * pixels; i++) {
+        transposes = r->numbers[i] == (int32_t)((first + i % pixels) * channels + i / pixels) + 1;
+    }
+    return transposes ? first : -1;
+}
+
+/* Puts the layer in the place of the chain that transposes an image; *taken is the part of the image that it
+ * transposes. */
+static vta_status transpose_part(const fusing *u, const move_chain *c, int64_t first, vtac_value_id *taken,
+                                 vta_diag *diag)
+{
+    vtac_graph *graph = u->graph;
+    const vtac_node_builder b = {graph, u->arena, u->config, graph->nodes[graph->values[c->value].node],
+                                 diag};
+    const vtac_type type = graph->values[c->value].type, from = graph->values[c->bases[0]].type;
+    vtac_value_id image = c->bases[0];
+    VTA_TRY(vtac_b_reshape(&b, (int64_t[]){1, from.dim[1], type.dim[1]}, 3, &image));
+    if (from.dim[1] != type.dim[2]) {
+        const int64_t ends[] = {first, first + type.dim[2], 1};
+        static const uint32_t order[] = {VTAC_SLICE_STARTS, VTAC_SLICE_ENDS, VTAC_SLICE_AXES};
+        vtac_value_id inputs[4] = {image};
+        for (uint32_t i = 0; i < 3; i++) {
+            VTA_TRY(vtac_b_list(&b, &ends[i], 1, &inputs[order[i]]));
+        }
+        VTA_TRY(vtac_b_add(&b, VTAC_OP_SLICE, inputs, 4, NULL, 0, &image));
+    }
+    *taken = image;
+    VTA_TRY(vtac_transpose_image(&b, &image));
+    vtac_swap_names(graph, c->value, image);
+    vtac_replace_uses(graph, c->value, image);
+    return VTA_OK;
+}
+
 /* Makes a movement of what the chain does; *out->new 0: the accelerator has none. */
 static vta_status make_movement(const fusing *u, reading *r, vtac_moved *out, size_t count, vta_diag *diag)
 {
     vtac_graph *graph = u->graph;
-    if (moves_nothing(graph, &out->c, r->numbers, count)) {
+    VTA_TRY(find_filled(graph, u->arena, r, diag));
+    if (!out->c.rows && moves_nothing(graph, r, count)) {
         return out->c.deep ? VTA_OK : see_through(graph, u->arena, &out->c, diag);
+    }
+    const int64_t first = out->c.deep || u->look ? -1 : transposed_from(u, r);
+    if (first >= 0) {
+        return transpose_part(u, &out->c, first, &out->transposed, diag);
     }
     if (!out->c.deep) {
         return find_pattern(r) ? add_movement(graph, r, &out->new, diag) : VTA_OK;
@@ -634,7 +741,9 @@ static bool find_chain(const fusing *u, vtac_value_id value, move_chain *out)
     for (uint32_t i = 0; i < out->base_count; i++) {
         const vtac_node *maker = vtac_producer_of(graph, out->bases[i]);
         const vtac_layer_row *row = maker == NULL ? NULL : vtac_layer_row_of(maker->op);
-        layers = layers && ((row != NULL && row->make != NULL) || (maker != NULL && is_slice(maker))) &&
+        layers = layers &&
+                 ((row != NULL && row->make != NULL) ||
+                  (maker != NULL && is_slice(maker) && is_movement(graph, maker))) &&
                  !is_attention(graph, u->config, maker);
         elements += vtac_type_elements(&graph->values[out->bases[i]].type);
     }
@@ -654,17 +763,25 @@ static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_mov
     return VTA_OK;
 }
 
-static vta_status try_fuse(const fusing *u, vtac_value_id value, vtac_moves *out, vta_diag *diag)
+/* Fuses the chain that ends in a value; `windows`: the reader needs the value's own rows of pixels. */
+static vta_status try_fuse(const fusing *u, vtac_value_id value, bool windows, vtac_moves *out,
+                           vta_diag *diag)
 {
     vtac_graph *graph = u->graph;
     vta_arena *arena = u->arena;
     vtac_moved m = {.new = 0};
     const vtac_source source = vtac_source_of(graph, value);
-    if (source.base == 0 || !find_chain(u, source.base, &m.c)) {
+    const bool rows = windows && has_other_rows(graph, value, &source);
+    if (source.base == 0 || !find_chain(u, rows ? value : source.base, &m.c)) {
         return VTA_OK;
     }
+    m.c.rows = rows;
     VTA_TRY(keep_nodes(graph, arena, &m, diag));
     VTA_TRY(replace_chain(u, &m, diag));
+    if (m.transposed != 0) {
+        const fusing deep = {u->graph, u->config, u->arena, .deep = true};
+        return try_fuse(&deep, m.transposed, false, out, diag);
+    }
     if (m.new == 0) {
         return VTA_OK;
     }
@@ -694,12 +811,13 @@ static vta_status fuse_operands(const fusing *u, vtac_node_id id, vtac_moves *ou
                            : graph->nodes[id].op == VTAC_OP_LOOK_UP
                                ? 1
                                : vtac_operand_count(&graph->nodes[id], row);
+    const bool windows = count > 0 && reads_windows(graph, &graph->nodes[id]);
     for (uint32_t k = 0; k < count; k++) {
         const vtac_value_id value = graph->nodes[id].inputs[vtac_operand(row, k)];
-        VTA_TRY(value != 0 ? try_fuse(u, value, out, diag) : VTA_OK);
+        VTA_TRY(value != 0 ? try_fuse(u, value, windows, out, diag) : VTA_OK);
     }
     if (graph->nodes[id].op == VTAC_OP_VTA_PRODUCT && vtac_attr_int(&graph->nodes[id], "image", 0) != 0) {
-        return try_fuse(u, graph->nodes[id].inputs[3], out, diag);
+        return try_fuse(u, graph->nodes[id].inputs[3], false, out, diag);
     }
     return VTA_OK;
 }
@@ -749,7 +867,7 @@ vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_aren
     for (uint32_t i = 0; i < out->count; i++) { /* grows: a movement may read another one */
         for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {
             const vtac_node *move = &graph->nodes[graph->values[out->items[i].new].node];
-            VTA_TRY(try_fuse(&u, move->inputs[k], out, diag));
+            VTA_TRY(try_fuse(&u, move->inputs[k], false, out, diag));
         }
     }
     VTA_TRY(vtac_graph_sort(graph, diag));

@@ -52,8 +52,9 @@ vta_status vtac_pair_pad(const vtac_node_builder *b, int64_t rows, int64_t colum
     }
     const uint8_t byte = (uint8_t)zero;
     const int32_t word = zero;
-    VTA_TRY(vtac_b_list(b, pads, 6, &inputs[1]));
-    VTA_TRY(vtac_b_number(b, dtype, dtype == VTAC_I32 ? (const void *)&word : &byte, &inputs[2]));
+    VTA_TRY(vtac_b_list(b, pads, 6, &inputs[VTAC_PAD_PADS]));
+    VTA_TRY(
+        vtac_b_number(b, dtype, dtype == VTAC_I32 ? (const void *)&word : &byte, &inputs[VTAC_PAD_VALUE]));
     return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
@@ -100,7 +101,8 @@ static vta_status plane_of(const vtac_node_builder *b, const vtac_pair *s, int64
         }
         table[i] = (int8_t)part;
     }
-    VTA_TRY(vtac_b_constant(b, (vtac_type){.dtype = VTAC_I8, .rank = 1, .dim = {CODES}}, table, &inputs[1]));
+    VTA_TRY(vtac_b_constant(b, (vtac_type){.dtype = VTAC_I8, .rank = 1, .dim = {CODES}}, table,
+                            &inputs[VTAC_LOOK_UP_TABLE]));
     return vtac_b_add(b, VTAC_OP_LOOK_UP, inputs, 2, &attr, 1, out);
 }
 
@@ -137,10 +139,10 @@ vta_status vtac_pair_back(const vtac_node_builder *b, const vtac_pair *s, vtac_v
         vtac_value_id inputs[4] = {0};
         VTA_TRY(first > 1 ? vtac_b_reshape(b, (int64_t[]){1, 1, s->g, s->group_n, s->group_m}, 5, x)
                           : VTA_OK);
-        inputs[0] = *x;
-        VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[1]));
-        VTA_TRY(vtac_b_list(b, (int64_t[]){s->n, s->m}, 2, &inputs[2]));
-        VTA_TRY(vtac_b_list(b, (int64_t[]){first, first + 1}, 2, &inputs[3]));
+        inputs[VTAC_SLICE_X] = *x;
+        VTA_TRY(vtac_b_list(b, (int64_t[]){0, 0}, 2, &inputs[VTAC_SLICE_STARTS]));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){s->n, s->m}, 2, &inputs[VTAC_SLICE_ENDS]));
+        VTA_TRY(vtac_b_list(b, (int64_t[]){first, first + 1}, 2, &inputs[VTAC_SLICE_AXES]));
         VTA_TRY(vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x));
         VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, s->n, s->m}, 3, x));
     }

@@ -21,6 +21,8 @@ typedef struct vtac_pair {
     uint32_t out;       /* the input with the output's scale */
 } vtac_pair;
 
+enum { VTAC_PRODUCT_ATTRS = 8 }; /* of a Product: the most that product.c gives it */
+
 /* product.c: the sizes and zero points of a product; false: it is no such product. */
 bool vtac_pair_of(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s);
 

@@ -11,6 +11,7 @@
 #include "partition.h"
 #include "vta/fail.h"
 #include "vta/number.h"
+#include "vtac/codegen.h"
 #include "vtac/island.h"
 #include "vtac/quantize.h"
 
@@ -54,6 +55,8 @@ static bool always_outside(const void *context, vtac_value_id value)
 static const char *const reasons[VTAC_OP_COUNT] = {
     [VTAC_OP_QUANTIZE_LINEAR] = "floats become integers here: the host's side of the border",
     [VTAC_OP_DEQUANTIZE_LINEAR] = "integers become floats here: the host's side of the border",
+    [VTAC_OP_STATE_BYTES] = "states become integers here: the host's side of the border",
+    [VTAC_OP_STATE_FLOATS] = "states become floats here: the host's side of the border",
     [VTAC_OP_QLINEAR_SOFTMAX] = SOFTMAX,
     [VTAC_OP_ROW_SOFTMAX] = SOFTMAX,
     [VTAC_OP_ROW_NORM] = NORMALIZATION,
@@ -472,8 +475,8 @@ static vta_status predict_places(partitioner *r)
     return VTA_OK;
 }
 
-/* Rewrites nodes into forms that the accelerator supports. */
-static vta_status legalize_graph(partitioner *r)
+/* Rewrites nodes into forms that the accelerator supports: first what stands around products. */
+static vta_status legalize_forms(partitioner *r)
 {
     const vta_config *config = r->options->config;
     const bool always = r->options->always;
@@ -485,8 +488,18 @@ static vta_status legalize_graph(partitioner *r)
     VTA_TRY(vtac_legalize_volumes(graph, config, always, arena, &r->volumes, r->diag));
     VTA_TRY(vtac_choose_channels(graph, arena, r->diag));
     VTA_TRY(vtac_spread_operands(graph, arena, r->diag));
-    VTA_TRY(vtac_fuse_moves(graph, config, arena, &r->moves, r->diag));
+    return vtac_fuse_moves(graph, config, arena, &r->moves, r->diag);
+}
+
+/* Then products, and what is joined to them. */
+static vta_status legalize_products(partitioner *r)
+{
+    const vta_config *config = r->options->config;
+    const bool always = r->options->always;
+    vtac_graph *graph = r->graph;
+    vta_arena *arena = &r->p->arena;
     VTA_TRY(vtac_legalize_matmuls(graph, config, always, arena, &r->products, r->diag));
+    VTA_TRY(vtac_fill_heads(graph, config, arena, &r->products, r->diag));
     VTA_TRY(vtac_use_images(graph, config, arena, &r->products, r->diag));
     VTA_TRY(vtac_shorten_transposes(graph, config, arena, r->diag));
     VTA_TRY(vtac_join_softmax(graph, config, arena, &r->products, r->diag));
@@ -529,32 +542,45 @@ static vta_status find_regions(partitioner *r)
 /* Prices what stays on the host, after the choice of what moves. */
 static void price_host(partitioner *r)
 {
+    r->p->host_cycles = 0.0;
     for (uint32_t i = 0; i < r->graph->order_count; i++) {
         const vtac_node_id id = r->graph->order[i];
         vtac_placement *place = &r->p->places[id];
         if (place->kind == VTAC_PLACE_HOST) {
             place->host_cycles =
                 vtac_staying_cycles(r->graph, &r->graph->nodes[id], place->host_cycles, r->options);
+            r->p->host_cycles += place->host_cycles;
         }
     }
+}
+
+/* The programs of the regions, and one node for each. */
+static vta_status put_in_place(partitioner *r)
+{
+    VTA_TRY(undo_unused(r));
+    VTA_TRY(schedule_regions(r));
+    VTA_TRY(vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0, r->diag));
+    return vtac_rewrite_graph(r->graph, r->p, r->diag);
 }
 
 static vta_status partition_graph(partitioner *r)
 {
     uint32_t changes = 0;
+    const char *host = r->options->host;
     r->p->config = *r->options->config;
+    r->p->host = vta_arena_string(&r->p->arena, host, strlen(host));
+    VTA_TRY(vta_allocated(r->p->host != NULL, r->diag));
     VTA_TRY(vtac_fold_row_islands(r->graph, &changes, r->diag));
-    VTA_TRY(legalize_graph(r));
+    VTA_TRY(legalize_forms(r));
+    VTA_TRY(legalize_products(r));
+    VTA_TRY(vtac_transpose_ends(r->graph, r->options->config, &r->p->arena, r->diag));
     VTA_TRY(find_places(r));
     VTA_TRY(find_regions(r));
     price_host(r);
     if (r->options->look) {
         return r->options->predict ? predict_places(r) : VTA_OK;
     }
-    VTA_TRY(undo_unused(r));
-    VTA_TRY(schedule_regions(r));
-    VTA_TRY(vtac_progress_at(r->options->schedule.progress, "putting regions in place", NULL, 0, 0, r->diag));
-    return vtac_rewrite_graph(r->graph, r->p, r->diag);
+    return put_in_place(r);
 }
 
 vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options *options,
@@ -565,7 +591,9 @@ vta_status vtac_partition_graph(vtac_graph *graph, const vtac_partition_options 
     if (p == NULL) {
         return vta_no_memory(diag);
     }
-    partitioner r = {.graph = graph, .options = options, .p = p, .diag = diag};
+    vtac_partition_options own = *options;
+    own.host = own.host != NULL ? own.host : vtac_board_host(own.config->target);
+    partitioner r = {.graph = graph, .options = &own, .p = p, .diag = diag};
     const vta_status status = partition_graph(&r);
     if (status != VTA_OK) {
         vtac_partition_free(p);

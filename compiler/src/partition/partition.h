@@ -15,6 +15,7 @@
  *   cache.c      attention with a cache: its rows and those of the new tokens, apart
  *   attention.c  normalizations, softmax between products, factors that the accelerator makes
  *   mask.c       masks of softmax, as images
+ *   fill.c       heads of attention that do not fill blocks
  *   transposes.c the Reshapes and Transposes around these products
  *   integer.c    ConvInteger and MatMulInteger with constant weights, as sums
  *   integer_pair.c  MatMulInteger of two activations, as sums
@@ -130,11 +131,13 @@ bool vtac_moves_blocks(vtac_graph *graph, const vta_config *config, vta_arena *a
 
 /* ---- runs.c */
 
-/* For every number of `to`, the number of its source, from 1 on through all bases; 0: none. */
+/* For every number of `to`, the number of its source, from 1 on through all bases; 0: none. `filled`, by base
+ * and channel: it holds the number that stands where there is no source. */
 typedef struct vtac_sources {
     const int32_t *numbers;
     const vtac_type *to;
     const vtac_type **bases;
+    bool **filled;
 } vtac_sources;
 
 /* The most entries of `runs` (VTAC_RUN_INTS each) that vtac_find_runs fills. */
@@ -180,13 +183,33 @@ typedef struct vtac_order_want {
     bool swapped;
 } vtac_order_want;
 
-/* The image [1, c, pixels] of which a chain of Reshapes and Transposes makes the value, with its elements in
- * this order; 0: it has another one. */
-vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want);
+/* The image [1, c, pixels], or [1, channels, h, w], of which a chain of Reshapes and Transposes makes the
+ * value, with its elements in this order; 0: it has another one. `channels` 0: of rank 3 alone. */
+vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want,
+                                  int64_t channels);
 
 /* True if a chain of Reshapes and Transposes makes the value from another one, in this order. */
 bool vtac_has_order(const vtac_graph *graph, vtac_value_id value, vtac_value_id from,
                     const vtac_order_want *want);
+
+/* True if each result of a node depends on a single element. */
+bool vtac_is_number_function(const vtac_graph *graph, const vtac_node *node);
+
+/* ---- fill.c */
+
+/* Fills the heads around products up to whole blocks of channels, by zeros in the weights of the
+ * convolutions that make and read them, on machines with functions on rows. Call behind
+ * vtac_legalize_matmuls. */
+vta_status vtac_fill_heads(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                           const vtac_legalized_list *products, vta_diag *diag);
+
+/* True if a convolution makes an image that vtac_fill_image can fill up: each group of channels becomes whole
+ * blocks. */
+bool vtac_can_fill_image(const vtac_graph *graph, vtac_value_id image, int64_t groups);
+vta_status vtac_fill_image(const vtac_node_builder *b, int64_t groups, vtac_value_id *image);
+
+/* True if a layer gives all places of a channel one number, whatever its input is. */
+bool vtac_fixed_channel(const vtac_graph *graph, vtac_value_id value, int64_t channel, int64_t *number);
 
 /* ---- cache.c */
 
@@ -201,6 +224,10 @@ vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, boo
 /* True for a node that makes an image of such a cache: the accelerator reads it where it is. */
 bool vtac_is_held(const vtac_graph *graph, const vtac_node *node);
 
+/* ends.c: Transposes between rows of the host and images of layers become layers, on machines with functions
+ * on rows. */
+vta_status vtac_transpose_ends(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag);
+
 /* ---- attention.c */
 
 /* Call before vtac_shorten_transposes: lets products read images that convolutions make as their second
@@ -209,6 +236,10 @@ vta_status vtac_use_images(vtac_graph *graph, const vta_config *config, vta_aren
                            vtac_legalized_list *products, vta_diag *diag);
 vta_status vtac_join_softmax(vtac_graph *graph, const vta_config *config, vta_arena *arena,
                              const vtac_legalized_list *products, vta_diag *diag);
+/* True if the second factor of a product is an image that a layer makes, as a whole. */
+bool vtac_is_factor_image(const vtac_node_builder *b, const vtac_legalized *product);
+/* The image whose channels are the pixels of another one, and whose pixels are its channels. */
+vta_status vtac_transpose_image(const vtac_node_builder *b, vtac_value_id *image);
 /* The second factor of a product that was an image, as the old product read it. */
 vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *product, const vtac_type *as,
                                 bool swapped, vtac_value_id *x);
@@ -341,6 +372,8 @@ vta_status vtac_layer_input(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, in
 /* Adds input i, which must have the shape `want` or, as a constant, broadcast to it. */
 vta_status vtac_layer_operand(vtac_maker *m, vtac_vta_layer *layer, uint32_t i, const int64_t want[4]);
 vta_status vtac_layer_output(vtac_maker *m, vtac_vta_layer *layer, int64_t shape[4]);
+/* The second output of the node, as `second`. */
+vta_status vtac_layer_second_output(vtac_maker *m, vtac_vta_layer *layer);
 int32_t vtac_layer_zero(const vtac_maker *m, uint32_t tensor);
 
 /* Reads input i as a float32 that is known, positive and finite. */

@@ -40,7 +40,7 @@ static bool is_axis(int64_t named, uint32_t axis, const vtac_type *x)
 static bool add_split(finder *f, const vtac_node *node, uint32_t axis)
 {
     int64_t first = 0;
-    if (!is_axis(vtac_attr_int(node, "axis", 0), axis, type_of(f, node->inputs[0]))) {
+    if (!is_axis(vtac_attr_int(node, "axis", 0), axis, type_of(f, node->inputs[VTAC_SPLIT_X]))) {
         return false;
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
@@ -60,12 +60,12 @@ static bool is_number(const vtac_tensor *t)
 
 static bool add_range(finder *f, const vtac_node *node, uint32_t axis)
 {
-    const vtac_tensor *start = vtac_in_constant(f->graph, node, 1),
-                      *axes = vtac_in_constant(f->graph, node, 3);
-    const vtac_type *x = type_of(f, node->inputs[0]), *y = type_of(f, node->outputs[0]);
-    const vtac_tensor *step = vtac_in_constant(f->graph, node, 4);
-    const bool one_step =
-        node->input_count < 5 || node->inputs[4] == 0 || (is_number(step) && vtac_tensor_int(step, 0) == 1);
+    const vtac_tensor *start = vtac_in_constant(f->graph, node, VTAC_SLICE_STARTS),
+                      *axes = vtac_in_constant(f->graph, node, VTAC_SLICE_AXES);
+    const vtac_type *x = type_of(f, node->inputs[VTAC_SLICE_X]), *y = type_of(f, node->outputs[0]);
+    const vtac_tensor *step = vtac_in_constant(f->graph, node, VTAC_SLICE_STEPS);
+    const bool one_step = node->input_count < 5 || node->inputs[VTAC_SLICE_STEPS] == 0 ||
+                          (is_number(step) && vtac_tensor_int(step, 0) == 1);
     if (!is_number(start) || !is_number(axes) || !is_axis(vtac_tensor_int(axes, 0), axis, x) || !one_step) {
         return false;
     }
@@ -77,8 +77,8 @@ static bool add_range(finder *f, const vtac_node *node, uint32_t axis)
 
 static bool add_gathered(finder *f, const vtac_node *node, uint32_t axis)
 {
-    const vtac_tensor *index = vtac_in_constant(f->graph, node, 1);
-    const vtac_type *x = type_of(f, node->inputs[0]);
+    const vtac_tensor *index = vtac_in_constant(f->graph, node, VTAC_GATHER_INDICES);
+    const vtac_type *x = type_of(f, node->inputs[VTAC_GATHER_DATA]);
     if (!is_number(index) || !is_axis(vtac_attr_int(node, "axis", 0), axis, x)) {
         return false;
     }

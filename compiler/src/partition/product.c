@@ -19,6 +19,7 @@
 #include "cache.h"
 #include "partition.h"
 #include "vta/fail.h"
+#include "vta/number.h"
 #include "vta/runtime.h"
 
 enum { MIN_PRODUCTS = 1 << 14, MAX_PLANES = 3, LANE_BYTES = 4 };
@@ -91,6 +92,10 @@ bool vtac_pair_of(const vtac_node_builder *b, const vtac_node *node, vtac_pair *
         return false;
     }
     vtac_pair_sizes(b, x, w, s);
+    if (b->config->rows != 0) { /* its factors may be images, whose heads have whole blocks */
+        s->group_k = vta_round_up(s->k, s->block);
+        s->group_n = vta_round_up(s->n, s->block);
+    }
     s->planes = planes_of(s->zero_b);
     if (vtac_cache_of(b->graph, node->inputs[3]).past != 0) {
         s->group_m = s->m; /* what stands around attention with a cache are images of one pixel, too */
@@ -167,7 +172,7 @@ static vta_status add_product(const vtac_node_builder *b, const vtac_pair *s, co
                               uint32_t count, vtac_value_id *out)
 {
     const int64_t dims[3] = {1, s->g * s->group_n, s->group_m};
-    vtac_attr attrs[7] = {
+    vtac_attr attrs[VTAC_PRODUCT_ATTRS] = {
         {.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = dims},
         {.name = "to",
          .kind = VTAC_ATTR_STRING,
@@ -177,6 +182,9 @@ static vta_status add_product(const vtac_node_builder *b, const vtac_pair *s, co
         {.name = "products", .kind = VTAC_ATTR_INT, .i = s->g * s->m * s->k * s->n},
     };
     uint32_t attr_count = 5;
+    if (s->group_n != s->n) { /* what lies beside a group's columns is a sum of zeros */
+        attrs[attr_count++] = (vtac_attr){.name = "columns", .kind = VTAC_ATTR_INT, .i = s->n};
+    }
     static const char *const kept[] = {"clip_low", "clip_high"};
     for (int i = 0; i < 2; i++) {
         const vtac_attr *attr = vtac_find_attr(&b->like, kept[i]);
@@ -230,12 +238,32 @@ static vta_status replace_product(const vtac_node_builder *b, const vtac_pair *s
     return VTA_OK;
 }
 
+/* True if a layer may make a value, or what movements make it of: the accelerator has it already. */
+static bool is_there(const vtac_graph *graph, vtac_value_id value)
+{
+    const vtac_node *node = vtac_producer_of(graph, value);
+    while (node != NULL && (vtac_is_reshaping(node) || node->op == VTAC_OP_SLICE ||
+                            node->op == VTAC_OP_SPLIT || node->op == VTAC_OP_GATHER)) {
+        node = vtac_producer_of(graph, node->inputs[0]);
+    }
+    const vtac_layer_row *row = node == NULL ? NULL : vtac_layer_row_of(node->op);
+    return node != NULL && (node->op == VTAC_OP_ROW_SOFTMAX || (row != NULL && row->make != NULL));
+}
+
+/* True if a small product pays on the accelerator, too: between layers, on a machine that needs no host for
+ * its factors, the host would part a region in two. */
+static bool is_between_layers(const vtac_node_builder *b)
+{
+    return b->config->rows != 0 && is_there(b->graph, b->like.inputs[0]) &&
+           is_there(b->graph, b->like.inputs[3]);
+}
+
 static vta_status legalize_pair(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     vtac_pair s;
     vtac_fixed scale;
     *done = b->config->batch == 1 && vtac_pair_of(b, &b->like, &s) && scale_of(b, &s, &scale) &&
-            (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k);
+            (always || s.g * s.m * s.n >= MIN_PRODUCTS / s.k || is_between_layers(b));
     p->operands[1] = 3;
     return *done ? replace_product(b, &s, scale, p) : VTA_OK;
 }

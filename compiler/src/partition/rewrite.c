@@ -88,7 +88,9 @@ static vtac_node_id append_to(const vtac_graph *graph, vtac_value_id state)
     for (uint32_t i = 0; i < v->user_count; i++) {
         const vtac_node *node = &graph->nodes[v->users[i]];
         found =
-            node->op == VTAC_OP_VTA_APPEND && !node->dead && node->inputs[0] == state ? v->users[i] : found;
+            node->op == VTAC_OP_VTA_APPEND && !node->dead && node->inputs[VTAC_TENSOR_SCATTER_CACHE] == state
+                ? v->users[i]
+                : found;
     }
     return found;
 }
@@ -111,7 +113,7 @@ static vta_status read_state(const rewriter *r, const vtac_vta_tensor *t, vtac_v
     vtac_swap_names(r->graph, new, back);
     vtac_replace_uses(r->graph, new, back);
     VTA_TRY(vtac_set_input(r->graph, r->graph->values[back].node, 0, new, r->diag));
-    return vtac_set_input(r->graph, append, 0, *out, r->diag);
+    return vtac_set_input(r->graph, append, VTAC_TENSOR_SCATTER_CACHE, *out, r->diag);
 }
 
 static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id *out)

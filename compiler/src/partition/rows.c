@@ -79,7 +79,8 @@ static vta_status add_reshape(rows *r, vtac_value_id x, const int64_t *dims, uin
         return VTA_OK;
     }
     memcpy(copy, dims, rank * sizeof *dims);
-    VTA_TRY(add_constant(r, &(vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, copy, &inputs[1]));
+    VTA_TRY(add_constant(r, &(vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, copy,
+                         &inputs[VTAC_RESHAPE_SHAPE]));
     return add_node(r, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, out);
 }
 
@@ -232,11 +233,12 @@ static bool read_dense(const rows *r, const vtac_node *node, dense_product *d)
 {
     const bool gemm = node->op == VTAC_OP_QGEMM;
     if ((node->op != VTAC_OP_QLINEAR_MATMUL && !gemm) || vtac_find_attr(node, "rounding") != NULL ||
-        (gemm && (vtac_attr_float(node, "alpha", 1.0) != 1.0 || vtac_in_type(r->graph, node, 7) == NULL ||
-                  vtac_in_type(r->graph, node, 8) == NULL))) {
+        (gemm && (vtac_attr_float(node, "alpha", 1.0) != 1.0 ||
+                  vtac_in_type(r->graph, node, VTAC_QGEMM_Y_SCALE) == NULL ||
+                  vtac_in_type(r->graph, node, VTAC_QGEMM_Y_ZERO) == NULL))) {
         return false;
     }
-    *d = (dense_product){.w = vtac_in_constant(r->graph, node, 3),
+    *d = (dense_product){.w = vtac_in_constant(r->graph, node, VTAC_QLINEAR_PRODUCT_WEIGHT),
                          .standing = gemm && vtac_attr_int(node, "transA", 0) != 0};
     const uint32_t rank = d->w == NULL ? 0 : d->w->type.rank;
     if (rank < 2 || vtac_type_elements(&d->w->type) == 0 ||
@@ -248,25 +250,27 @@ static bool read_dense(const rows *r, const vtac_node *node, dense_product *d)
     d->terms = d->w->type.dim[rank - (transposed ? 1 : 2)];
     d->output_step = transposed ? d->terms : 1;
     d->term_step = transposed ? 1 : d->outputs;
-    const uint32_t y = gemm ? 7 : 6;
-    const vtac_value_id all[] = {node->inputs[0], node->inputs[1],     node->inputs[2],
-                                 node->inputs[3], node->inputs[4],     node->inputs[5],
-                                 node->inputs[y], node->inputs[y + 1], gemm ? node->inputs[6] : 0};
-    memcpy(d->inputs, all, sizeof all);
-    d->count = d->inputs[8] != 0 ? 9 : 8;
-    const vtac_tensor *bias = d->count == 9 ? vtac_in_constant(r->graph, node, 6) : NULL;
-    return one_or(vtac_in_constant(r->graph, node, 4), d->outputs) &&
-           one_or(vtac_in_constant(r->graph, node, 5), d->outputs) &&
-           (d->count == 8 ||
+    const uint32_t y_scale = gemm ? VTAC_QGEMM_Y_SCALE : VTAC_QLINEAR_PAIR_Y_SCALE;
+    const uint32_t y_zero = gemm ? VTAC_QGEMM_Y_ZERO : VTAC_QLINEAR_PAIR_Y_ZERO;
+    memcpy(d->inputs, node->inputs, VTAC_QLINEAR_PRODUCT_INPUTS * sizeof *d->inputs);
+    d->inputs[VTAC_QLINEAR_CONV_Y_SCALE] = node->inputs[y_scale];
+    d->inputs[VTAC_QLINEAR_CONV_Y_ZERO] = node->inputs[y_zero];
+    d->inputs[VTAC_QLINEAR_CONV_BIAS] = gemm ? node->inputs[VTAC_QGEMM_C] : 0;
+    const bool biased = d->inputs[VTAC_QLINEAR_CONV_BIAS] != 0;
+    d->count = biased ? VTAC_QLINEAR_CONV_INPUTS : VTAC_QLINEAR_CONV_BIAS;
+    const vtac_tensor *bias = biased ? vtac_in_constant(r->graph, node, VTAC_QGEMM_C) : NULL;
+    return one_or(vtac_in_constant(r->graph, node, VTAC_QLINEAR_PRODUCT_WEIGHT_SCALE), d->outputs) &&
+           one_or(vtac_in_constant(r->graph, node, VTAC_QLINEAR_PRODUCT_WEIGHT_ZERO), d->outputs) &&
+           (!biased ||
             (bias != NULL && bias->type.dtype == VTAC_I32 &&
              (vtac_type_elements(&bias->type) == 1 || vtac_type_elements(&bias->type) == d->outputs)));
 }
 
 static bool is_worth_it(const rows *r, const vtac_node *node, const dense_product *d)
 {
-    const vtac_type *x = type_of(r, node->inputs[0]);
-    const bool image =
-        x->rank == 2 && !d->standing && node->inputs[0] < r->room && r->of_images[node->inputs[0]];
+    const vtac_type *x = type_of(r, node->inputs[VTAC_QLINEAR_PRODUCT_X]);
+    const bool image = x->rank == 2 && !d->standing && node->inputs[VTAC_QLINEAR_PRODUCT_X] < r->room &&
+                       r->of_images[node->inputs[VTAC_QLINEAR_PRODUCT_X]];
     const int64_t count = x->rank < 2 || vtac_type_elements(x) == 0 ? 0 : vtac_type_elements(x) / d->terms;
     const bool one_row = count == 1 && x->rank > 2; /* its transposes move nothing */
     return !image && (x->rank == 2 ? count > MAX_IMAGES : count > 0) &&
@@ -285,7 +289,7 @@ static vta_status convert_weights(rows *r, dense_product *d)
     for (int64_t i = 0; i < d->outputs * d->terms; i++) {
         data[i] = from[(d->first + i / d->terms) * d->output_step + i % d->terms * d->term_step];
     }
-    return add_constant(r, &type, data, &d->inputs[3]);
+    return add_constant(r, &type, data, &d->inputs[VTAC_QLINEAR_CONV_WEIGHT]);
 }
 
 /* A list with one number per output; with `each`, a single number is repeated. */
@@ -325,12 +329,13 @@ static vta_status add_conv(rows *r, const vtac_node *node, dense_product d, vtac
             attrs[attr_count++] = *attr;
         }
     }
-    VTA_TRY(d.standing ? columns_to_image(r, d.inputs[0], &d.inputs[0])
-                       : rows_to_image(r, d.inputs[0], &d.inputs[0]));
+    VTA_TRY(d.standing ? columns_to_image(r, d.inputs[VTAC_QLINEAR_CONV_X], &d.inputs[VTAC_QLINEAR_CONV_X])
+                       : rows_to_image(r, d.inputs[VTAC_QLINEAR_CONV_X], &d.inputs[VTAC_QLINEAR_CONV_X]));
     VTA_TRY(convert_weights(r, &d));
-    VTA_TRY(list_of(r, &d, false, &d.inputs[4]));
-    VTA_TRY(list_of(r, &d, false, &d.inputs[5]));
-    VTA_TRY(d.count == 9 ? list_of(r, &d, true, &d.inputs[8]) : VTA_OK);
+    VTA_TRY(list_of(r, &d, false, &d.inputs[VTAC_QLINEAR_CONV_WEIGHT_SCALE]));
+    VTA_TRY(list_of(r, &d, false, &d.inputs[VTAC_QLINEAR_CONV_WEIGHT_ZERO]));
+    VTA_TRY(d.count > VTAC_QLINEAR_CONV_BIAS ? list_of(r, &d, true, &d.inputs[VTAC_QLINEAR_CONV_BIAS])
+                                             : VTA_OK);
     return add_node(r, VTAC_OP_QLINEAR_CONV, d.inputs, d.count, attrs, attr_count, out);
 }
 
@@ -424,11 +429,47 @@ static bool fits_rows(const vtac_type *type, const vtac_type *y)
            (elements == columns && type->rank > 0 && type->dim[type->rank - 1] == columns);
 }
 
-/* True if all data operands can become images, and one of them comes from an image already. */
+static bool is_read_by_norm(const rows *r, const vtac_value *v)
+{
+    bool is_read = false;
+    for (uint32_t i = 0; i < v->user_count && !is_read; i++) {
+        const vtac_node *user = &r->graph->nodes[v->users[i]];
+        is_read = !user->dead && user->op == VTAC_OP_ROW_NORM;
+    }
+    return is_read;
+}
+
+/* True if a normalization of rows reads a sum, or one of the few sums behind it that it alone goes into. */
+static bool leads_to_norm(const rows *r, vtac_value_id sum)
+{
+    enum { MAX_SUMS = 6 };
+    const vtac_value *v = &r->graph->values[sum];
+    for (uint32_t i = 0; i < MAX_SUMS && !is_read_by_norm(r, v); i++) {
+        const vtac_node *user = v->user_count == 1 ? &r->graph->nodes[v->users[0]] : NULL;
+        if (user == NULL || user->dead || user->op != VTAC_OP_QLINEAR_ADD) {
+            return false;
+        }
+        v = &r->graph->values[user->outputs[0]];
+    }
+    return is_read_by_norm(r, v);
+}
+
+/* True for a sum of the host's rows whose reader needs an image. Rows in whole blocks are summed as they are,
+ * and the accelerator transposes the sum (ends.c); others the host transposes. */
+static bool is_early_sum(const rows *r, const vtac_node *node)
+{
+    const int64_t block = vtac_vta_block(r->config);
+    const vtac_type *y = type_of(r, node->outputs[0]);
+    return r->config->rows != 0 && node->op == VTAC_OP_QLINEAR_ADD &&
+           (rows_of(y) % block != 0 || y->dim[y->rank - 1] % block != 0) &&
+           leads_to_norm(r, node->outputs[0]);
+}
+
+/* True if all data operands can become images, and one of them comes from an image already or must. */
 static bool can_convert(const rows *r, const vtac_node *node, uint32_t operands)
 {
     const vtac_type *y = type_of(r, node->outputs[0]);
-    bool any = false;
+    bool any = is_early_sum(r, node);
     for (uint32_t k = 0; k < operands; k++) {
         const vtac_value_id x = node->inputs[operand_at(node, k)];
         const vtac_tensor *constant = vtac_in_constant(r->graph, node, operand_at(node, k));
@@ -508,7 +549,7 @@ static vta_status convert_join(rows *r, const vtac_node *node, bool *any)
 static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
 {
     enum { MORE = 8 };
-    const vtac_type x = *type_of(r, node->inputs[0]);
+    const vtac_type x = *type_of(r, node->inputs[VTAC_ROW_NORM_X]);
     const vtac_attr numbers = {.name = "numbers", .kind = VTAC_ATTR_INT, .i = x.dim[x.rank - 1]};
     vtac_value_id inputs[MAX_OPERANDS];
     vtac_attr attrs[MORE + 1];
@@ -521,7 +562,7 @@ static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
     memcpy(attrs, node->attrs, node->attr_count * sizeof *attrs);
     attrs[node->attr_count] = numbers;
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
-    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+    VTA_TRY(rows_to_image(r, node->inputs[VTAC_ROW_NORM_X], &inputs[VTAC_ROW_NORM_X]));
     VTA_TRY(add_node(r, VTAC_OP_VTA_NORM, inputs, node->input_count, attrs, node->attr_count + 1U, &out));
     *any = true;
     return replace_by_rows(r, out, node->outputs[0]);
@@ -531,28 +572,49 @@ static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
 static vta_status convert_recurrence(rows *r, const vtac_node *node, bool *any)
 {
     enum { ATTRS = VTAC_RECURRENCE_ATTRS };
-    const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
+    const vtac_type y = *type_of(r, node->outputs[0]);
     const int64_t dims[] = {1, y.dim[2], y.dim[0] * y.dim[1]};
     int64_t *copy = vta_arena_array(&r->graph->arena, IMAGE_RANK, sizeof *copy);
     vtac_attr attrs[ATTRS + 3];
-    vtac_value_id inputs[VTAC_RECURRENCE_INPUTS];
-    vtac_value_id out;
+    vtac_value_id inputs[VTAC_RECURRENCE_INPUTS] = {0};
+    vtac_node_id made;
     if (copy == NULL) {
         return vta_no_memory(r->diag);
-    }
-    if (rows_of(&x) < 2) {
-        return VTA_OK;
     }
     memcpy(copy, dims, sizeof dims);
     memcpy(attrs, node->attrs, ATTRS * sizeof *attrs);
     attrs[ATTRS] = (vtac_attr){.name = "steps", .kind = VTAC_ATTR_INT, .i = y.dim[0]};
     attrs[ATTRS + 1] = (vtac_attr){.name = "dims", .kind = VTAC_ATTR_INTS, .count = IMAGE_RANK, .ints = copy};
     attrs[ATTRS + 2] = (vtac_attr){.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(y.dtype)};
-    memcpy(inputs, node->inputs, sizeof inputs);
-    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
-    VTA_TRY(add_node(r, VTAC_OP_VTA_RECURRENCE, inputs, VTAC_RECURRENCE_INPUTS, attrs, ATTRS + 3, &out));
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    VTA_TRY(rows_to_image(r, node->inputs[VTAC_RECURRENCE_X], &inputs[VTAC_RECURRENCE_X]));
+    for (uint32_t i = VTAC_RECURRENCE_H_BEFORE; i < node->input_count; i++) {
+        const vtac_type *type = inputs[i] == 0 ? NULL : type_of(r, inputs[i]);
+        const int64_t count = type == NULL ? 0 : type->dim[0] * type->dim[1];
+        VTA_TRY(type == NULL ? VTA_OK
+                             : add_reshape(r, inputs[i], (int64_t[]){count, type->dim[2]}, 2, &inputs[i]));
+    }
+    const vtac_node_spec spec = {.op = VTAC_OP_VTA_RECURRENCE,
+                                 .name = node->name,
+                                 .origin = node->origin,
+                                 .inputs = inputs,
+                                 .input_count = node->input_count,
+                                 .output_count = node->output_count,
+                                 .attrs = attrs,
+                                 .attr_count = ATTRS + 3};
+    VTA_TRY(vtac_add_node(r->graph, &spec, &made, r->diag));
     *any = true;
-    return replace_by_rows(r, out, node->outputs[0]);
+    vtac_value_id outputs[VTAC_RECURRENCE_OUTPUTS];
+    memcpy(outputs, r->graph->nodes[made].outputs, node->output_count * sizeof *outputs);
+    if (node->output_count > 1) {
+        const vtac_value_id old = node->outputs[VTAC_RECURRENCE_STATE_AFTER];
+        vtac_value_id *state = &outputs[VTAC_RECURRENCE_STATE_AFTER];
+        const vtac_type type = *type_of(r, old);
+        VTA_TRY(add_reshape(r, *state, type.dim, type.rank, state));
+        vtac_swap_names(r->graph, old, *state);
+        vtac_replace_uses(r->graph, old, *state);
+    }
+    return replace_by_rows(r, outputs[VTAC_RECURRENCE_Y], node->outputs[VTAC_RECURRENCE_Y]);
 }
 
 /* True if a constant holds one number, and that is 1 or -2: the axis of rows among three. */
@@ -565,7 +627,8 @@ static bool is_row_axis(const vtac_tensor *axes)
 /* True if a Reshape names all sizes, and copies none of its input. */
 static bool names_sizes(const rows *r, const vtac_node *node)
 {
-    const vtac_tensor *dims = node->op == VTAC_OP_RESHAPE ? vtac_in_constant(r->graph, node, 1) : NULL;
+    const vtac_tensor *dims =
+        node->op == VTAC_OP_RESHAPE ? vtac_in_constant(r->graph, node, VTAC_RESHAPE_SHAPE) : NULL;
     bool named = dims != NULL;
     for (int64_t i = 0; named && i < vtac_type_elements(&dims->type); i++) {
         named = vtac_tensor_int(dims, i) != 0;
@@ -579,8 +642,8 @@ static vta_status reshape_pixel(rows *r, vtac_value_id row, vtac_value_id pixel)
     for (uint32_t i = r->graph->values[row].user_count; i-- > 0;) { /* users vanish from the list */
         const vtac_node_id user = r->graph->values[row].users[i];
         const vtac_node *node = &r->graph->nodes[user];
-        VTA_TRY(!node->dead && node->inputs[0] == row && names_sizes(r, node)
-                    ? vtac_set_input(r->graph, user, 0, pixel, r->diag)
+        VTA_TRY(!node->dead && node->inputs[VTAC_RESHAPE_X] == row && names_sizes(r, node)
+                    ? vtac_set_input(r->graph, user, VTAC_RESHAPE_X, pixel, r->diag)
                     : VTA_OK);
     }
     return VTA_OK;
@@ -591,15 +654,17 @@ static vta_status reshape_pixel(rows *r, vtac_value_id row, vtac_value_id pixel)
 static vta_status convert_slice(rows *r, const vtac_node *node)
 {
     static const int64_t pixels = 2;
-    const vtac_type x = *type_of(r, node->inputs[0]);
+    const vtac_type x = *type_of(r, node->inputs[VTAC_SLICE_X]);
     vtac_value_id inputs[MAX_OPERANDS], out;
     if (r->config->rows == 0 || x.rank != 3 || x.dim[0] != 1 || node->input_count < 4 ||
-        !is_row_axis(vtac_in_constant(r->graph, node, 3)) || image_behind(r, node->inputs[0]) == 0) {
+        !is_row_axis(vtac_in_constant(r->graph, node, VTAC_SLICE_AXES)) ||
+        image_behind(r, node->inputs[VTAC_SLICE_X]) == 0) {
         return VTA_OK;
     }
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
-    VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
-    VTA_TRY(add_constant(r, &(vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {1}}, &pixels, &inputs[3]));
+    VTA_TRY(rows_to_image(r, node->inputs[VTAC_SLICE_X], &inputs[VTAC_SLICE_X]));
+    VTA_TRY(add_constant(r, &(vtac_type){.dtype = VTAC_I64, .rank = 1, .dim = {1}}, &pixels,
+                         &inputs[VTAC_SLICE_AXES]));
     VTA_TRY(add_node(r, VTAC_OP_SLICE, inputs, node->input_count, NULL, 0, &out));
     VTA_TRY(type_of(r, out)->dim[2] == 1 ? reshape_pixel(r, node->outputs[0], out) : VTA_OK);
     return replace_by_rows(r, out, node->outputs[0]);
@@ -608,8 +673,8 @@ static vta_status convert_slice(rows *r, const vtac_node *node)
 /* The image of rows that a mean reads as an image of several rows of pixels; 0: it reads another one. */
 static vtac_value_id image_of_mean(const rows *r, const vtac_node *node)
 {
-    const vtac_value_id image = vtac_source_of(r->graph, node->inputs[0]).base;
-    const vtac_type *x = type_of(r, image), *y = type_of(r, node->inputs[0]);
+    const vtac_value_id image = vtac_source_of(r->graph, node->inputs[VTAC_REDUCE_X]).base;
+    const vtac_type *x = type_of(r, image), *y = type_of(r, node->inputs[VTAC_REDUCE_X]);
     return r->config->rows != 0 && x->rank == IMAGE_RANK && y->rank == 4 && x->dim[1] == y->dim[1] ? image
                                                                                                    : 0;
 }
@@ -617,19 +682,19 @@ static vtac_value_id image_of_mean(const rows *r, const vtac_node *node)
 /* A mean over rows, for each column, becomes a mean over the pixels of the image. */
 static vta_status convert_mean(rows *r, const vtac_node *node)
 {
-    const vtac_type x = *type_of(r, node->inputs[0]), y = *type_of(r, node->outputs[0]);
+    const vtac_type x = *type_of(r, node->inputs[VTAC_REDUCE_X]), y = *type_of(r, node->outputs[0]);
     const bool last = vtac_attr_int(node, "channels_last", 0) != 0;
     vtac_value_id inputs[MAX_OPERANDS];
     vtac_value_id out;
     if (x.rank < 3 || x.dim[0] != 1 || vtac_find_attr(node, "rounding") != NULL ||
-        (last ? image_behind(r, node->inputs[0]) : image_of_mean(r, node)) == 0) {
+        (last ? image_behind(r, node->inputs[VTAC_REDUCE_X]) : image_of_mean(r, node)) == 0) {
         return VTA_OK;
     }
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
     if (last) {
-        VTA_TRY(rows_to_image(r, node->inputs[0], &inputs[0]));
+        VTA_TRY(rows_to_image(r, node->inputs[VTAC_REDUCE_X], &inputs[VTAC_REDUCE_X]));
     } else {
-        inputs[0] = image_of_mean(r, node);
+        inputs[VTAC_REDUCE_X] = image_of_mean(r, node);
     }
     VTA_TRY(add_node(r, node->op, inputs, node->input_count, NULL, 0, &out));
     VTA_TRY(add_reshape(r, out, y.dim, y.rank, &out));
@@ -658,7 +723,8 @@ static vta_status remove_transpose(rows *r, const vtac_node *node)
 /* True if the shape of a Reshape is written out: it does not depend on that of its operand. */
 static bool has_own_shape(const rows *r, const vtac_node *node)
 {
-    const vtac_tensor *shape = node->op == VTAC_OP_RESHAPE ? vtac_in_constant(r->graph, node, 1) : NULL;
+    const vtac_tensor *shape =
+        node->op == VTAC_OP_RESHAPE ? vtac_in_constant(r->graph, node, VTAC_RESHAPE_SHAPE) : NULL;
     bool own = shape != NULL;
     for (int64_t i = 0; own && i < vtac_type_elements(&shape->type); i++) {
         own = vtac_tensor_int(shape, i) > 0;
@@ -686,6 +752,9 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
     if (r->config->rows != 0 && node.output_count == 1 && joins_rows(r, &node)) {
         return convert_join(r, &node, any);
     }
+    if (node.op == VTAC_OP_RECURRENCE) {
+        return convert_recurrence(r, &node, any);
+    }
     if (node.output_count != 1 || node.input_count > MAX_OPERANDS) {
         return VTA_OK;
     }
@@ -696,9 +765,6 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
     }
     if (node.op == VTAC_OP_ROW_NORM) {
         return convert_norm(r, &node, any);
-    }
-    if (node.op == VTAC_OP_RECURRENCE) {
-        return convert_recurrence(r, &node, any);
     }
     if (*any && node.op == VTAC_OP_SLICE) {
         return convert_slice(r, &node);

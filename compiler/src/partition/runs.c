@@ -39,19 +39,36 @@ static vtac_vta_run tile_behind(const block_finder *f, int64_t number, int64_t l
     return tile;
 }
 
-/* The tile from which all lanes of an output tile come. */
+/* True if a lane of a tile holds the number of lanes without a source. */
+static bool is_filled(const block_finder *f, const vtac_vta_run *tile, int64_t lane)
+{
+    int64_t own[4];
+    (void)vtac_image_shape(f->s->bases[tile->input], own);
+    const int64_t channel = tile->from / pixels_of(own) % vta_ceil_div(own[1], f->block) * f->block + lane;
+    return channel < own[1] && f->s->filled[tile->input][channel];
+}
+
+/* The number of the source of a lane of an output tile. */
+static int32_t number_at(const block_finder *f, int64_t at, int64_t lane)
+{
+    const int64_t block = at / f->pixels % f->blocks, image = at / f->pixels / f->blocks;
+    return f->s->numbers[(image * f->shape[1] + block * f->block + lane) * f->pixels + at % f->pixels];
+}
+
+/* The tile from which all lanes of an output tile come; lanes without a source may be of another tile where
+ * that holds their number. */
 static bool tile_of(const block_finder *f, int64_t at, vtac_vta_run *out)
 {
-    const int64_t pixel = at % f->pixels, block = at / f->pixels % f->blocks,
-                  image = at / f->pixels / f->blocks;
-    const int64_t lanes = vta_min(f->block, f->shape[1] - block * f->block);
+    const int64_t lanes = vta_min(f->block, f->shape[1] - at / f->pixels % f->blocks * f->block);
     bool same = true;
+    *out = (vtac_vta_run){.input = -1, .count = 1};
     for (int64_t lane = 0; same && lane < lanes; lane++) {
-        const int64_t channel = block * f->block + lane;
-        const vtac_vta_run own =
-            tile_behind(f, f->s->numbers[(image * f->shape[1] + channel) * f->pixels + pixel], lane);
-        *out = lane == 0 ? own : *out;
-        same = own.input != -2 && own.input == out->input && own.from == out->from;
+        const vtac_vta_run own = tile_behind(f, number_at(f, at, lane), lane);
+        *out = out->input < 0 ? own : *out;
+        same = own.input != -2 && (own.input == -1 || (own.input == out->input && own.from == out->from));
+    }
+    for (int64_t lane = 0; same && out->input >= 0 && lane < lanes; lane++) {
+        same = number_at(f, at, lane) != 0 || is_filled(f, out, lane);
     }
     return same;
 }

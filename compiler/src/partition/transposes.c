@@ -181,13 +181,15 @@ bool vtac_has_order(const vtac_graph *graph, vtac_value_id value, vtac_value_id 
     return has;
 }
 
-vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want)
+vtac_value_id vtac_image_of_order(const vtac_graph *graph, vtac_value_id value, const vtac_order_want *want,
+                                  int64_t channels)
 {
     const transpose_chain c = chain_of(graph, value);
     const order other = order_of_want(want);
     for (uint32_t steps = c.count; steps > 0; steps--) {
         const vtac_type *type = &graph->values[c.values[steps]].type;
-        if (type->rank == 3 && type->dim[0] == 1 && is_in_order(graph, &c, steps, &other)) {
+        const bool image = type->rank == 3 || (type->rank == 4 && type->dim[1] == channels);
+        if (image && type->dim[0] == 1 && is_in_order(graph, &c, steps, &other)) {
             return c.values[steps];
         }
     }
@@ -247,8 +249,7 @@ static vta_status shorten_chain(const vtac_node_builder *b, vtac_value_id value)
 
 /* ---- functions of one number behind a product */
 
-/* True if each result of a node depends on a single element. */
-static bool is_function(const vtac_graph *graph, const vtac_node *node)
+bool vtac_is_number_function(const vtac_graph *graph, const vtac_node *node)
 {
     const vtac_layer_row *row = vtac_layer_row_of(node->op);
     static const bool functions[VTAC_OP_COUNT] = {
@@ -369,7 +370,7 @@ vta_status vtac_shorten_transposes(vtac_graph *graph, const vta_config *config, 
     for (int pass = 0; pass < 1 + apart; pass++) {
         for (uint32_t i = 0; i < count; i++) {
             const vtac_node_builder b = {graph, arena, config, graph->nodes[nodes[i]], diag};
-            const bool function = is_function(graph, &b.like);
+            const bool function = vtac_is_number_function(graph, &b.like);
             VTA_TRY(function && pass == 0             ? move_up(&b)
                     : !function && pass == (int)apart ? shorten_at(&b, nodes[i])
                                                       : VTA_OK);

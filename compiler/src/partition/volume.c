@@ -97,11 +97,11 @@ static vta_status pad_depth(const vtac_node_builder *b, const vtac_taps *t, int6
     if (*before == 0 && after == 0) {
         return VTA_OK;
     }
-    vtac_value_id inputs[3] = {*x, 0, b->like.inputs[2]};
+    vtac_value_id inputs[3] = {*x, 0, b->like.inputs[VTAC_QLINEAR_CONV_X_ZERO]};
     pads[VTAC_DEPTH] = *before;
     pads[RANK + VTAC_DEPTH] = after;
-    VTA_TRY(vtac_b_reshape(b, NULL, 0, &inputs[2]));
-    VTA_TRY(vtac_b_list(b, pads, 2 * RANK, &inputs[1]));
+    VTA_TRY(vtac_b_reshape(b, NULL, 0, &inputs[VTAC_PAD_VALUE]));
+    VTA_TRY(vtac_b_list(b, pads, 2 * RANK, &inputs[VTAC_PAD_PADS]));
     return vtac_b_add(b, VTAC_OP_PAD, inputs, 3, NULL, 0, x);
 }
 
@@ -171,10 +171,11 @@ static bool read_volume(const vtac_node_builder *b, volume *v)
     if (node->op != VTAC_OP_QLINEAR_CONV || vtac_find_attr(node, "rounding") != NULL) {
         return false;
     }
-    const vtac_type *x = vtac_in_type(b->graph, node, 0);
-    v->w = vtac_in_constant(b->graph, node, 3);
+    const vtac_type *x = vtac_in_type(b->graph, node, VTAC_QLINEAR_CONV_X);
+    v->w = vtac_in_constant(b->graph, node, VTAC_QLINEAR_CONV_WEIGHT);
     if (x->rank != RANK || v->w == NULL || vtac_type_elements(x) < 1 || vtac_type_elements(&v->w->type) < 1 ||
-        vtac_dtype_bytes(v->w->type.dtype) != 1 || vtac_in_constant(b->graph, node, 2) == NULL ||
+        vtac_dtype_bytes(v->w->type.dtype) != 1 ||
+        vtac_in_constant(b->graph, node, VTAC_QLINEAR_CONV_X_ZERO) == NULL ||
         vtac_window_of(node, x, &v->w->type, false, &v->window, &quiet) != VTA_OK) {
         return false;
     }
@@ -257,8 +258,8 @@ static vta_status add_conv(const vtac_node_builder *b, const volume *v, vtac_val
         {.name = "group", .kind = VTAC_ATTR_INT, .i = v->groups},
     };
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
-    inputs[0] = x;
-    VTA_TRY(convert_weights(b, v, &inputs[3]));
+    inputs[VTAC_QLINEAR_CONV_X] = x;
+    VTA_TRY(convert_weights(b, v, &inputs[VTAC_QLINEAR_CONV_WEIGHT]));
     return vtac_volume_layer(b, VTAC_OP_QLINEAR_CONV, inputs, b->like.input_count, attrs, 4, out);
 }
 
@@ -266,11 +267,12 @@ static vta_status replace_conv(const vtac_node_builder *b, volume *v, vtac_legal
 {
     vtac_value_id x;
     VTA_TRY(find_taps(b, v));
-    if (vtac_taps_are_slices(&v->taps, vtac_in_type(b->graph, &b->like, 0)->dim[VTAC_DEPTH]) &&
-        vtac_volume_is_sliced(b, b->like.inputs[0])) {
-        x = b->like.inputs[0];
+    if (vtac_taps_are_slices(&v->taps,
+                             vtac_in_type(b->graph, &b->like, VTAC_QLINEAR_CONV_X)->dim[VTAC_DEPTH]) &&
+        vtac_volume_is_sliced(b, b->like.inputs[VTAC_QLINEAR_CONV_X])) {
+        x = b->like.inputs[VTAC_QLINEAR_CONV_X];
     } else {
-        VTA_TRY(vtac_b_hold(b, b->like.inputs[0], &p->holders[0], &x));
+        VTA_TRY(vtac_b_hold(b, b->like.inputs[VTAC_QLINEAR_CONV_X], &p->holders[0], &x));
     }
     VTA_TRY(gather_slices(b, v, &x));
     VTA_TRY(add_conv(b, v, x, &p->made));

@@ -52,7 +52,7 @@ static bool read_pool(const vtac_node_builder *b, volume_pool *v)
     const vtac_window *w = &v->window;
     return w->kernel[0] <= MAX_SLICES &&
            (v->is_max || (w->dilation[0] * w->dilation[1] * w->dilation[2] == 1 &&
-                          (all || vtac_in_constant(b->graph, node, 2) != NULL)));
+                          (all || vtac_in_constant(b->graph, node, VTAC_QLINEAR_X_ZERO) != NULL)));
 }
 
 /* Finds the slices that a place sees, including padding that counts; returns their number. */

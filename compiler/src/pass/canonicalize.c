@@ -56,19 +56,40 @@ static vta_status skip_no_ops(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return nothing ? replace_by(r, id, node->inputs[0], changed) : VTA_OK;
 }
 
+/* Pads of nothing, and a slice of all: exporters write them for sizes that the model leaves open. */
+static vta_status skip_whole(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    const bool pads = node->op == VTAC_OP_PAD;
+    const vtac_tensor *numbers = vtac_in_constant(r->graph, node, pads ? VTAC_PAD_PADS : VTAC_SLICE_STEPS);
+    const bool given = pads || vtac_in_type(r->graph, node, VTAC_SLICE_STEPS) != NULL;
+    if ((given && numbers == NULL) ||
+        !vtac_type_equal(&r->graph->values[node->inputs[0]].type, &r->graph->values[node->outputs[0]].type)) {
+        return VTA_OK;
+    }
+    for (int64_t i = 0; given && i < vtac_type_elements(&numbers->type); i++) {
+        const int64_t number = vtac_tensor_int(numbers, i);
+        if (pads ? number != 0 : number < 1) {
+            return VTA_OK; /* what is cut on one side comes on the other, or the order is turned */
+        }
+    }
+    return replace_by(r, id, node->inputs[0], changed);
+}
+
 /* Flatten, Squeeze and Unsqueeze, and a reshape of a reshape, as one Reshape. */
 static vta_status merge_reshapes(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
     const vtac_type y = r->graph->values[node.outputs[0]].type;
-    const vtac_node *above = vtac_producer(r, node.inputs[0]);
+    const vtac_node *above = vtac_producer(r, node.inputs[VTAC_RESHAPE_X]);
     const bool again = above != NULL && above->op == VTAC_OP_RESHAPE;
     if (vtac_type_elements(&y) == 0 || (node.op == VTAC_OP_RESHAPE && !again)) {
         return VTA_OK; /* a 0 in a shape means "as it was" */
     }
-    vtac_value_id inputs[2] = {again ? above->inputs[0] : node.inputs[0]};
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {again ? above->inputs[VTAC_RESHAPE_X]
+                                                       : node.inputs[VTAC_RESHAPE_X]};
     vtac_value_id out;
-    VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &inputs[1]));
+    VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &inputs[VTAC_RESHAPE_SHAPE]));
     VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, inputs, 2, &out));
     return replace_by(r, id, out, changed);
 }
@@ -102,12 +123,12 @@ static vta_status order_operands(vtac_rewrite *r, vtac_node_id id, bool *changed
 {
     const vtac_node *node = &r->graph->nodes[id];
     if ((vtac_op_get(node->op)->traits & VTAC_TRAIT_COMMUTES) != 0 && node->input_count == 2 &&
-        r->graph->values[node->inputs[0]].constant != NULL &&
-        r->graph->values[node->inputs[1]].constant == NULL) {
-        const vtac_value_id first = node->inputs[0];
-        const vtac_value_id second = node->inputs[1];
-        VTA_TRY(vtac_set_input(r->graph, id, 0, second, r->diag));
-        VTA_TRY(vtac_set_input(r->graph, id, 1, first, r->diag));
+        r->graph->values[node->inputs[VTAC_BINARY_A]].constant != NULL &&
+        r->graph->values[node->inputs[VTAC_BINARY_B]].constant == NULL) {
+        const vtac_value_id first = node->inputs[VTAC_BINARY_A];
+        const vtac_value_id second = node->inputs[VTAC_BINARY_B];
+        VTA_TRY(vtac_set_input(r->graph, id, VTAC_BINARY_A, second, r->diag));
+        VTA_TRY(vtac_set_input(r->graph, id, VTAC_BINARY_B, first, r->diag));
         *changed = true;
     }
     return VTA_OK;
@@ -119,10 +140,10 @@ static vta_status simplify_clip(vtac_rewrite *r, vtac_node_id id, bool *changed)
     const vtac_node node = r->graph->nodes[id];
     double low;
     double high = HUGE_VAL;
-    const bool has_high = vtac_in_type(r->graph, &node, 2) != NULL;
-    if (vtac_dtype_kind(r->graph->values[node.inputs[0]].type.dtype) != 'f' || node.input_count < 2 ||
-        !vtac_scalar_of(r->graph, node.inputs[1], &low) || low != 0.0 ||
-        (has_high && !vtac_scalar_of(r->graph, node.inputs[2], &high)) || high < HUGE_VAL) {
+    const bool has_high = vtac_in_type(r->graph, &node, VTAC_CLIP_MAX) != NULL;
+    if (vtac_dtype_kind(r->graph->values[node.inputs[VTAC_CLIP_X]].type.dtype) != 'f' ||
+        node.input_count < 2 || !vtac_scalar_of(r->graph, node.inputs[VTAC_CLIP_MIN], &low) || low != 0.0 ||
+        (has_high && !vtac_scalar_of(r->graph, node.inputs[VTAC_CLIP_MAX], &high)) || high < HUGE_VAL) {
         return VTA_OK;
     }
     vtac_value_id out;
@@ -209,7 +230,7 @@ static void keep_first_place(vtac_type *type, uint32_t axis, uint8_t *data)
 static vta_status shrink_slopes(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node *node = &r->graph->nodes[id];
-    const vtac_value *slopes = &r->graph->values[node->inputs[1]];
+    const vtac_value *slopes = &r->graph->values[node->inputs[VTAC_PRELU_SLOPE]];
     if (slopes->constant == NULL || vtac_dtype_bits(slopes->type.dtype) < 8 || slopes->constant->bytes == 0) {
         return VTA_OK;
     }
@@ -233,7 +254,7 @@ static vta_status shrink_slopes(vtac_rewrite *r, vtac_node_id id, bool *changed)
     }
     free(data);
     if (status == VTA_OK && *changed) {
-        status = vtac_set_input(r->graph, id, 1, value, r->diag);
+        status = vtac_set_input(r->graph, id, VTAC_PRELU_SLOPE, value, r->diag);
     }
     return status;
 }
@@ -241,6 +262,8 @@ static vta_status shrink_slopes(vtac_rewrite *r, vtac_node_id id, bool *changed)
 static const vtac_rule rules[] = {
     {VTAC_OP_COUNT, skip_no_ops},
     {VTAC_OP_COUNT, order_operands},
+    {VTAC_OP_PAD, skip_whole},
+    {VTAC_OP_SLICE, skip_whole},
     {VTAC_OP_FLATTEN, merge_reshapes},
     {VTAC_OP_SQUEEZE, merge_reshapes},
     {VTAC_OP_UNSQUEEZE, merge_reshapes},

@@ -43,19 +43,19 @@ static bool same_attrs(const vtac_node *a, const vtac_node *b)
 /* A float convolution over an image with known weights and bias, in one group. */
 static bool is_candidate(const vtac_graph *g, const vtac_node *node)
 {
-    const vtac_tensor *w = node->op == VTAC_OP_CONV ? vtac_in_constant(g, node, 1) : NULL;
-    const vtac_type *b = w == NULL ? NULL : vtac_in_type(g, node, 2);
+    const vtac_tensor *w = node->op == VTAC_OP_CONV ? vtac_in_constant(g, node, VTAC_CONV_WEIGHT) : NULL;
+    const vtac_type *b = w == NULL ? NULL : vtac_in_type(g, node, VTAC_CONV_BIAS);
     return w != NULL && w->type.dtype == VTAC_F32 && w->type.rank == 4 &&
-           (b == NULL || vtac_in_constant(g, node, 2) != NULL) && vtac_attr_int(node, "group", 1) == 1 &&
-           !vtac_is_output(g, node->outputs[0]);
+           (b == NULL || vtac_in_constant(g, node, VTAC_CONV_BIAS) != NULL) &&
+           vtac_attr_int(node, "group", 1) == 1 && !vtac_is_output(g, node->outputs[0]);
 }
 
 static bool convolutions_match(const vtac_graph *g, const vtac_node *a, const vtac_node *b)
 {
-    const vtac_type *wa = &g->values[a->inputs[1]].type;
-    const vtac_type *wb = &g->values[b->inputs[1]].type;
-    return a->inputs[0] == b->inputs[0] && memcmp(&wa->dim[1], &wb->dim[1], 3 * sizeof wa->dim[0]) == 0 &&
-           same_attrs(a, b);
+    const vtac_type *wa = &g->values[a->inputs[VTAC_CONV_WEIGHT]].type;
+    const vtac_type *wb = &g->values[b->inputs[VTAC_CONV_WEIGHT]].type;
+    return a->inputs[VTAC_CONV_X] == b->inputs[VTAC_CONV_X] &&
+           memcmp(&wa->dim[1], &wb->dim[1], 3 * sizeof wa->dim[0]) == 0 && same_attrs(a, b);
 }
 
 /* The convolution itself and all that match it; it is the first of them. */
@@ -67,7 +67,7 @@ static void collect_branches(const vtac_graph *g, vtac_node_id id, branches *out
         if (is_candidate(g, node) && convolutions_match(g, first, node)) {
             out->ids[out->count] = g->order[i];
             out->nodes[out->count++] = *node;
-            out->channels += g->values[node->inputs[1]].type.dim[0];
+            out->channels += g->values[node->inputs[VTAC_CONV_WEIGHT]].type.dim[0];
         }
     }
 }
@@ -84,7 +84,7 @@ static vta_status join_inputs(vtac_rewrite *r, const branches *b, uint32_t k, co
     size_t at = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         const vtac_tensor *part = vtac_in_constant(r->graph, &b->nodes[i], k);
-        const size_t bytes = (size_t)r->graph->values[b->nodes[i].inputs[1]].type.dim[0] * row;
+        const size_t bytes = (size_t)r->graph->values[b->nodes[i].inputs[VTAC_CONV_WEIGHT]].type.dim[0] * row;
         if (part != NULL) {
             memcpy(data + at, part->data, bytes);
         }
@@ -99,10 +99,10 @@ static vta_status split_output(vtac_rewrite *r, const branches *b, vtac_value_id
     int64_t sizes[MAX_BRANCHES];
     vtac_value_id outputs[MAX_BRANCHES];
     for (uint32_t i = 0; i < b->count; i++) {
-        sizes[i] = r->graph->values[b->nodes[i].inputs[1]].type.dim[0];
+        sizes[i] = r->graph->values[b->nodes[i].inputs[VTAC_CONV_WEIGHT]].type.dim[0];
     }
-    vtac_value_id inputs[2] = {joined};
-    VTA_TRY(vtac_new_ints(r, sizes, b->count, &inputs[1]));
+    vtac_value_id inputs[VTAC_SPLIT_INPUTS] = {joined};
+    VTA_TRY(vtac_new_ints(r, sizes, b->count, &inputs[VTAC_SPLIT_SIZES]));
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 1};
     const vtac_node_spec spec = {.op = VTAC_OP_SPLIT,
                                  .inputs = inputs,
@@ -128,17 +128,17 @@ static vta_status combine_branches(vtac_rewrite *r, vtac_node_id id, bool *chang
     if (b.count < MIN_BRANCHES || b.ids[0] != id) {
         return VTA_OK;
     }
-    vtac_type weight = r->graph->values[b.nodes[0].inputs[1]].type;
+    vtac_type weight = r->graph->values[b.nodes[0].inputs[VTAC_CONV_WEIGHT]].type;
     weight.dim[0] = b.channels;
     const vtac_type bias = {.dtype = VTAC_F32, .rank = 1, .dim = {b.channels}};
     bool has_bias = false;
     for (uint32_t i = 0; i < b.count; i++) {
-        has_bias = has_bias || vtac_in_type(r->graph, &b.nodes[i], 2) != NULL;
+        has_bias = has_bias || vtac_in_type(r->graph, &b.nodes[i], VTAC_CONV_BIAS) != NULL;
     }
-    vtac_value_id inputs[3] = {b.nodes[0].inputs[0]};
-    VTA_TRY(join_inputs(r, &b, 1, &weight, &inputs[1]));
+    vtac_value_id inputs[VTAC_CONV_INPUTS] = {b.nodes[0].inputs[VTAC_CONV_X]};
+    VTA_TRY(join_inputs(r, &b, VTAC_CONV_WEIGHT, &weight, &inputs[VTAC_CONV_WEIGHT]));
     if (has_bias) {
-        VTA_TRY(join_inputs(r, &b, 2, &bias, &inputs[2]));
+        VTA_TRY(join_inputs(r, &b, VTAC_CONV_BIAS, &bias, &inputs[VTAC_CONV_BIAS]));
     }
     const vtac_node_spec spec = {.op = VTAC_OP_CONV,
                                  .inputs = inputs,

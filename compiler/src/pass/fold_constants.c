@@ -43,9 +43,9 @@ static int64_t place_along(const vtac_type *type, uint32_t axis, int64_t i)
 /* (x - zero) * scale in float32, as the lowering computes it. */
 static vta_status dequantize_constant(vtac_rewrite *r, const vtac_node *node, bool *done, vtac_tensor *out)
 {
-    const vtac_tensor *x = vtac_in_constant(r->graph, node, 0);
-    const vtac_tensor *scale = vtac_in_constant(r->graph, node, 1);
-    const vtac_tensor *zero = vtac_in_constant(r->graph, node, 2);
+    const vtac_tensor *x = vtac_in_constant(r->graph, node, VTAC_QDQ_X);
+    const vtac_tensor *scale = vtac_in_constant(r->graph, node, VTAC_QDQ_SCALE);
+    const vtac_tensor *zero = vtac_in_constant(r->graph, node, VTAC_QDQ_ZERO);
     const int64_t rank = (int64_t)x->type.rank;
     const int64_t axis = vtac_attr_int(node, "axis", 1);
     const bool one = vtac_type_elements(&scale->type) == 1;

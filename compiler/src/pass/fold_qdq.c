@@ -87,10 +87,10 @@ static bool read_bounds(const vtac_rewrite *r, const vtac_node *node, double *lo
     *low = -HUGE_VAL;
     *high = HUGE_VAL;
     if (node->op == VTAC_OP_CLIP) {
-        const bool has_low = vtac_in_type(r->graph, node, 1) != NULL;
-        const bool has_high = vtac_in_type(r->graph, node, 2) != NULL;
-        return (!has_low || known_number(r, node->inputs[1], low)) &&
-               (!has_high || known_number(r, node->inputs[2], high)) && *low <= *high;
+        const bool has_low = vtac_in_type(r->graph, node, VTAC_CLIP_MIN) != NULL;
+        const bool has_high = vtac_in_type(r->graph, node, VTAC_CLIP_MAX) != NULL;
+        return (!has_low || known_number(r, node->inputs[VTAC_CLIP_MIN], low)) &&
+               (!has_high || known_number(r, node->inputs[VTAC_CLIP_MAX], high)) && *low <= *high;
     }
     double *bound = node->op == VTAC_OP_MAX ? low : high;
     if ((node->op != VTAC_OP_MAX && node->op != VTAC_OP_MIN) || node->input_count != 2) {
@@ -131,9 +131,10 @@ static vta_status insert_clip(vtac_fold *f, int_range to, vtac_value_id *x)
         return VTA_OK;
     }
     const vtac_type type = {.dtype = f->y.dtype};
-    vtac_value_id inputs[3] = {*x};
-    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &to.low, &inputs[1])); /* the low byte comes first */
-    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &to.high, &inputs[2]));
+    vtac_value_id inputs[VTAC_CLIP_INPUTS] = {*x};
+    /* The low byte of a bound comes first. */
+    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &to.low, &inputs[VTAC_CLIP_MIN]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &to.high, &inputs[VTAC_CLIP_MAX]));
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_CLIP, inputs, 3, x);
 }
 
@@ -157,7 +158,7 @@ static vta_status fold_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
         return VTA_OK;
     }
     int_range to = {vtac_qlow(f.y.dtype), vtac_qhigh(f.y.dtype)};
-    vtac_value_id x = quantize.inputs[0];
+    vtac_value_id x = quantize.inputs[VTAC_QDQ_X];
     const vtac_node *above = vtac_producer(r, x);
     uint32_t input = 0;
     while (above != NULL && vtac_only_user(r, x) != NULL && narrow_range(r, above, &f.y, &to, &input)) {
@@ -191,7 +192,7 @@ static vta_status skip_requantize(vtac_rewrite *r, vtac_node_id id, bool *change
     const vtac_node outer = r->graph->nodes[id];
     vtac_qvalue inner;
     vtac_qparams p;
-    if (!vtac_read_quantize(r, &outer, &p) || !vtac_read_activation(r, outer.inputs[0], &inner) ||
+    if (!vtac_read_quantize(r, &outer, &p) || !vtac_read_activation(r, outer.inputs[VTAC_QDQ_X], &inner) ||
         !vtac_same_reals(&inner.p, &p)) {
         return VTA_OK;
     }
@@ -199,7 +200,7 @@ static vta_status skip_requantize(vtac_rewrite *r, vtac_node_id id, bool *change
     vtac_qparams q;
     if (first != NULL && first->op == VTAC_OP_QUANTIZE_LINEAR && vtac_read_quantize(r, first, &q) &&
         vtac_same_params(&q, &inner.p)) {
-        VTA_TRY(vtac_set_input(r->graph, id, 0, first->inputs[0], r->diag));
+        VTA_TRY(vtac_set_input(r->graph, id, VTAC_QDQ_X, first->inputs[VTAC_QDQ_X], r->diag));
         *changed = true;
     }
     return VTA_OK;
@@ -216,9 +217,10 @@ static vta_status skip_redequantize(vtac_rewrite *r, vtac_node_id id, bool *chan
     }
     const vtac_node *second = vtac_producer(r, q2.q);
     if (second != NULL && second->op == VTAC_OP_QUANTIZE_LINEAR && vtac_read_quantize(r, second, &p) &&
-        vtac_same_params(&p, &q2.p) && vtac_read_activation(r, second->inputs[0], &q1) &&
-        vtac_same_reals(&q1.p, &p) && vtac_can_replace(r->graph, outer.outputs[0], second->inputs[0])) {
-        vtac_replace(r, outer.outputs[0], second->inputs[0]);
+        vtac_same_params(&p, &q2.p) && vtac_read_activation(r, second->inputs[VTAC_QDQ_X], &q1) &&
+        vtac_same_reals(&q1.p, &p) &&
+        vtac_can_replace(r->graph, outer.outputs[0], second->inputs[VTAC_QDQ_X])) {
+        vtac_replace(r, outer.outputs[0], second->inputs[VTAC_QDQ_X]);
         vtac_remove_node(r->graph, id);
         *changed = true;
     }
@@ -236,9 +238,9 @@ static vta_status sink_relu(vtac_rewrite *r, vtac_node_id id, bool *changed)
         return VTA_OK;
     }
     vtac_fold f = {.r = r, .at = id, .core = relu, .y = x.p};
-    vtac_value_id inputs[3] = {x.q, x.p.scale, x.p.zero};
+    vtac_value_id inputs[VTAC_QDQ_INPUTS] = {x.q, x.p.scale, x.p.zero};
     vtac_value_id out;
-    VTA_TRY(insert_clip(&f, (int_range){vtac_qzero(&x.p), vtac_qhigh(x.p.dtype)}, &inputs[0]));
+    VTA_TRY(insert_clip(&f, (int_range){vtac_qzero(&x.p), vtac_qhigh(x.p.dtype)}, &inputs[VTAC_QDQ_X]));
     VTA_TRY(vtac_new_simple(r, id, &relu, VTAC_OP_DEQUANTIZE_LINEAR, inputs, x.p.zero == 0 ? 2 : 3, &out));
     vtac_replace(r, relu.outputs[0], out);
     vtac_remove_node(r->graph, id);
@@ -250,8 +252,8 @@ static vta_status sink_relu(vtac_rewrite *r, vtac_node_id id, bool *changed)
 static vta_status compare_integers(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     vtac_qvalue x;
-    if (vtac_read_activation(r, r->graph->nodes[id].inputs[0], &x)) {
-        VTA_TRY(vtac_set_input(r->graph, id, 0, x.q, r->diag));
+    if (vtac_read_activation(r, r->graph->nodes[id].inputs[VTAC_QDQ_X], &x)) {
+        VTA_TRY(vtac_set_input(r->graph, id, VTAC_QDQ_X, x.q, r->diag));
         *changed = true;
     }
     return VTA_OK;

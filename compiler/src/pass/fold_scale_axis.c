@@ -71,9 +71,10 @@ static bool read_affine(const vtac_rewrite *r, vtac_node_id id, affine_node *a)
         }
         const vtac_type *y = &r->graph->values[node->outputs[0]].type;
         a->core = *above;
-        a->weight = vtac_in_constant(r->graph, above, 1);
-        a->bias = vtac_in_constant(r->graph, above, 2);
-        if (!is_float(a->weight) || (vtac_in_type(r->graph, above, 2) != NULL && !is_float(a->bias)) ||
+        a->weight = vtac_in_constant(r->graph, above, VTAC_CONV_WEIGHT);
+        a->bias = vtac_in_constant(r->graph, above, VTAC_CONV_BIAS);
+        if (!is_float(a->weight) ||
+            (vtac_in_type(r->graph, above, VTAC_CONV_BIAS) != NULL && !is_float(a->bias)) ||
             !vtac_type_equal(y, &r->graph->values[above->outputs[0]].type)) {
             return false;
         }
@@ -136,13 +137,13 @@ static vta_status fold_affine(vtac_rewrite *r, vtac_node_id id, bool *changed)
     if (!read_affine(r, id, &a) || vtac_type_elements(&a.weight->type) == 0) {
         return VTA_OK;
     }
-    vtac_value_id inputs[3] = {a.core.inputs[0], a.core.inputs[1], 0};
+    vtac_value_id inputs[VTAC_CONV_INPUTS] = {a.core.inputs[VTAC_CONV_X], a.core.inputs[VTAC_CONV_WEIGHT], 0};
     uint32_t count = 2;
     if (scale) {
-        VTA_TRY(new_weight(r, &a, &inputs[1]));
+        VTA_TRY(new_weight(r, &a, &inputs[VTAC_CONV_WEIGHT]));
     }
     if (!scale || a.bias != NULL) {
-        VTA_TRY(new_bias(r, &a, scale, &inputs[2]));
+        VTA_TRY(new_bias(r, &a, scale, &inputs[VTAC_CONV_BIAS]));
         count = 3;
     }
     const vtac_node_spec spec = {.op = a.core.op,

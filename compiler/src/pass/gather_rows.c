@@ -66,12 +66,12 @@ static bool are_axes(const vtac_tensor *axes, int64_t rank, mean_of how)
 static vtac_value_id reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op, mean_of how)
 {
     const vtac_node *node = maker_of(r, value, op);
-    const vtac_tensor *axes = node == NULL ? NULL : vtac_in_constant(r->graph, node, 1);
+    const vtac_tensor *axes = node == NULL ? NULL : vtac_in_constant(r->graph, node, VTAC_REDUCE_AXES);
     if (axes == NULL || vtac_attr_int(node, "in_order", 0) != 0 || vtac_attr_int(node, "keepdims", 1) == 0) {
         return 0;
     }
-    const int64_t rank = vtac_in_type(r->graph, node, 0)->rank;
-    return are_axes(axes, rank, how) ? origin_of(r, node->inputs[0]) : 0;
+    const int64_t rank = vtac_in_type(r->graph, node, VTAC_REDUCE_X)->rank;
+    return are_axes(axes, rank, how) ? origin_of(r, node->inputs[VTAC_REDUCE_X]) : 0;
 }
 
 /* The number whose square a value is. */
@@ -79,18 +79,20 @@ static vtac_value_id squared_by(const vtac_rewrite *r, vtac_value_id value)
 {
     const vtac_node *mul = maker_of(r, value, VTAC_OP_MUL);
     const vtac_node *pow = maker_of(r, value, VTAC_OP_POW);
-    if (mul != NULL && origin_of(r, mul->inputs[0]) == origin_of(r, mul->inputs[1])) {
-        return origin_of(r, mul->inputs[0]);
+    if (mul != NULL && origin_of(r, mul->inputs[VTAC_BINARY_A]) == origin_of(r, mul->inputs[VTAC_BINARY_B])) {
+        return origin_of(r, mul->inputs[VTAC_BINARY_A]);
     }
-    return pow != NULL && is_number(r, pow->inputs[1], 2.0) ? origin_of(r, pow->inputs[0]) : 0;
+    return pow != NULL && is_number(r, pow->inputs[VTAC_POW_EXPONENT], 2.0)
+               ? origin_of(r, pow->inputs[VTAC_POW_X])
+               : 0;
 }
 
 /* Number that a mean is taken from: x of x - mean(x); 0: the value is no such difference. */
 static vtac_value_id centred_by(const vtac_rewrite *r, vtac_value_id value, mean_of how)
 {
     const vtac_node *sub = maker_of(r, value, VTAC_OP_SUB);
-    const vtac_value_id x = sub == NULL ? 0 : origin_of(r, sub->inputs[0]);
-    return x != 0 && reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MEAN, how) == x ? x : 0;
+    const vtac_value_id x = sub == NULL ? 0 : origin_of(r, sub->inputs[VTAC_BINARY_A]);
+    return x != 0 && reduced_by(r, sub->inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_MEAN, how) == x ? x : 0;
 }
 
 /* A sum with one number, either way round. */
@@ -114,7 +116,8 @@ static vtac_value_id rooted_by(const vtac_rewrite *r, vtac_value_id value, doubl
     if (sqrt != NULL && exponent > 0.0) {
         return sqrt->inputs[0];
     }
-    return pow != NULL && is_number(r, pow->inputs[1], exponent) ? pow->inputs[0] : 0;
+    return pow != NULL && is_number(r, pow->inputs[VTAC_POW_EXPONENT], exponent) ? pow->inputs[VTAC_POW_X]
+                                                                                 : 0;
 }
 
 /* The number under the root that a value is the reciprocal of. */
@@ -125,8 +128,8 @@ static vtac_value_id inverse_rooted_by(const vtac_rewrite *r, vtac_value_id valu
     if (reciprocal != NULL) {
         return rooted_by(r, reciprocal->inputs[0], 0.5);
     }
-    if (div != NULL && is_number(r, div->inputs[0], 1.0)) {
-        return rooted_by(r, div->inputs[1], 0.5);
+    if (div != NULL && is_number(r, div->inputs[VTAC_BINARY_A], 1.0)) {
+        return rooted_by(r, div->inputs[VTAC_BINARY_B], 0.5);
     }
     return rooted_by(r, value, -0.5);
 }
@@ -156,7 +159,8 @@ static bool read_variance(const vtac_rewrite *r, vtac_value_id under, vtac_value
 static bool read_quotient(const vtac_rewrite *r, const vtac_node *node, gathered_norm *n)
 {
     if (node->op == VTAC_OP_DIV) {
-        return read_variance(r, rooted_by(r, node->inputs[1], 0.5), node->inputs[0], n);
+        return read_variance(r, rooted_by(r, node->inputs[VTAC_BINARY_B], 0.5), node->inputs[VTAC_BINARY_A],
+                             n);
     }
     for (uint32_t i = 0; node->op == VTAC_OP_MUL && i < 2; i++) {
         if (read_variance(r, inverse_rooted_by(r, node->inputs[i]), node->inputs[1 - i], n)) {
@@ -219,15 +223,16 @@ static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
     const int64_t columns = x->dim[planes ? 1 : x->rank - 1];
     const vtac_attr attrs[] = {{.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = n->epsilon},
                                {.name = "axis", .kind = VTAC_ATTR_INT, .i = -1}};
-    vtac_value_id inputs[3] = {n->x};
+    vtac_value_id inputs[VTAC_NORM_INPUTS] = {n->x};
     vtac_value_id y;
-    VTA_TRY(columns_of(r, n->gain, columns, 1.0F, &inputs[1]));
-    VTA_TRY(n->bias == 0 && !planes ? VTA_OK : columns_of(r, n->bias, columns, 0.0F, &inputs[2]));
+    VTA_TRY(columns_of(r, n->gain, columns, 1.0F, &inputs[VTAC_NORM_SCALE]));
+    VTA_TRY(n->bias == 0 && !planes ? VTA_OK
+                                    : columns_of(r, n->bias, columns, 0.0F, &inputs[VTAC_NORM_BIAS]));
     const vtac_node_spec spec = {.op = planes       ? VTAC_OP_INSTANCE_NORMALIZATION
                                        : n->centred ? VTAC_OP_LAYER_NORMALIZATION
                                                     : VTAC_OP_RMS_NORMALIZATION,
                                  .inputs = inputs,
-                                 .input_count = inputs[2] == 0 ? 2 : 3,
+                                 .input_count = inputs[VTAC_NORM_BIAS] == 0 ? 2 : 3,
                                  .output_count = 1,
                                  .attrs = attrs,
                                  .attr_count = planes ? 1 : 2};
@@ -307,8 +312,8 @@ static vta_status gather_groups(vtac_rewrite *r, vtac_node_id id, bool *changed)
     const vtac_node node = r->graph->nodes[id];
     gathered_norm n = {.how = OF_PLANES};
     n.x = regrouped_by(r, &node, &n.last);
-    if (n.x == 0 || vtac_in_constant(r->graph, &node, 1) == NULL ||
-        vtac_in_constant(r->graph, &node, 2) == NULL) {
+    if (n.x == 0 || vtac_in_constant(r->graph, &node, VTAC_NORM_SCALE) == NULL ||
+        vtac_in_constant(r->graph, &node, VTAC_NORM_BIAS) == NULL) {
         return VTA_OK;
     }
     n.gain = next_columns(r, VTAC_OP_MUL, &n);
@@ -317,11 +322,13 @@ static vta_status gather_groups(vtac_rewrite *r, vtac_node_id id, bool *changed)
     const vtac_type x = r->graph->values[n.x].type;
     const vtac_attr attrs[] = {
         {.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = vtac_attr_float(&node, "epsilon", 1e-5)},
-        {.name = "num_groups", .kind = VTAC_ATTR_INT, .i = vtac_in_type(r->graph, &node, 0)->dim[1]}};
-    vtac_value_id inputs[3] = {n.x};
+        {.name = "num_groups",
+         .kind = VTAC_ATTR_INT,
+         .i = vtac_in_type(r->graph, &node, VTAC_NORM_X)->dim[1]}};
+    vtac_value_id inputs[VTAC_NORM_INPUTS] = {n.x};
     vtac_value_id y;
-    VTA_TRY(channels_of(r, &x, node.inputs[1], n.gain, 0, &inputs[1]));
-    VTA_TRY(channels_of(r, &x, node.inputs[2], n.gain, n.bias, &inputs[2]));
+    VTA_TRY(channels_of(r, &x, node.inputs[VTAC_NORM_SCALE], n.gain, 0, &inputs[VTAC_NORM_SCALE]));
+    VTA_TRY(channels_of(r, &x, node.inputs[VTAC_NORM_BIAS], n.gain, n.bias, &inputs[VTAC_NORM_BIAS]));
     const vtac_node_spec spec = {.op = VTAC_OP_GROUP_NORMALIZATION,
                                  .inputs = inputs,
                                  .input_count = 3,
@@ -379,8 +386,9 @@ static vtac_value_id before_pads(const vtac_rewrite *r, vtac_value_id value, int
     const vtac_node *pad = maker_of(r, value, VTAC_OP_PAD);
     *before = *after = 0;
     for (; pad != NULL; pad = maker_of(r, value, VTAC_OP_PAD)) {
-        const vtac_tensor *pads = vtac_in_constant(r->graph, pad, 1);
-        const bool zeros = pad->input_count < 3 || pad->inputs[2] == 0 || is_number(r, pad->inputs[2], 0.0);
+        const vtac_tensor *pads = vtac_in_constant(r->graph, pad, VTAC_PAD_PADS);
+        const bool zeros = pad->input_count < 3 || pad->inputs[VTAC_PAD_VALUE] == 0 ||
+                           is_number(r, pad->inputs[VTAC_PAD_VALUE], 0.0);
         if (pads == NULL || !zeros || pad->input_count > 3 || vtac_type_elements(&pads->type) != 2 * DEEP ||
             vtac_attr_string(pad, "mode", "constant")[0] != 'c') {
             return 0;
@@ -392,7 +400,7 @@ static vtac_value_id before_pads(const vtac_rewrite *r, vtac_value_id value, int
             }
             *(i < DEEP ? before : after) += count;
         }
-        value = pad->inputs[0];
+        value = pad->inputs[VTAC_PAD_X];
     }
     return value;
 }
@@ -428,15 +436,16 @@ static vtac_value_id without_factor(const vtac_rewrite *r, vtac_value_id value, 
 static vta_status gather_neighbours(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    const vtac_node *pow = maker_of(r, node.inputs[1], VTAC_OP_POW);
+    const vtac_node *pow = maker_of(r, node.inputs[VTAC_BINARY_B], VTAC_OP_POW);
     double beta, bias, alpha;
     int64_t size;
-    if (pow == NULL || !vtac_scalar_of(r->graph, origin_of(r, pow->inputs[1]), &beta)) {
+    if (pow == NULL || !vtac_scalar_of(r->graph, origin_of(r, pow->inputs[VTAC_POW_EXPONENT]), &beta)) {
         return VTA_OK;
     }
-    const vtac_value_id mean = without_factor(r, without_number(r, pow->inputs[0], &bias), &alpha);
+    const vtac_value_id mean = without_factor(r, without_number(r, pow->inputs[VTAC_POW_X], &bias), &alpha);
     const vtac_value_id x = neighbours_of(r, mean, &size);
-    if (x == 0 || x != origin_of(r, node.inputs[0]) || beta <= 0.0 || alpha <= 0.0 || bias <= 0.0) {
+    if (x == 0 || x != origin_of(r, node.inputs[VTAC_BINARY_A]) || beta <= 0.0 || alpha <= 0.0 ||
+        bias <= 0.0) {
         return VTA_OK;
     }
     const vtac_attr attrs[] = {{.name = "alpha", .kind = VTAC_ATTR_FLOAT, .f = alpha},
@@ -460,14 +469,15 @@ static vta_status gather_neighbours(vtac_rewrite *r, vtac_node_id id, bool *chan
 static vta_status gather_softmax(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    const vtac_value_id e = origin_of(r, node.inputs[0]);
+    const vtac_value_id e = origin_of(r, node.inputs[VTAC_BINARY_A]);
     const vtac_node *exp = maker_of(r, e, VTAC_OP_EXP);
     const vtac_node *sub = exp == NULL ? NULL : maker_of(r, exp->inputs[0], VTAC_OP_SUB);
-    if (sub == NULL || reduced_by(r, node.inputs[1], VTAC_OP_REDUCE_SUM, OF_ROWS) != e ||
-        reduced_by(r, sub->inputs[1], VTAC_OP_REDUCE_MAX, OF_ROWS) != origin_of(r, sub->inputs[0])) {
+    if (sub == NULL || reduced_by(r, node.inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_SUM, OF_ROWS) != e ||
+        reduced_by(r, sub->inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_MAX, OF_ROWS) !=
+            origin_of(r, sub->inputs[VTAC_BINARY_A])) {
         return VTA_OK;
     }
-    const vtac_value_id x = sub->inputs[0];
+    const vtac_value_id x = sub->inputs[VTAC_BINARY_A];
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = -1};
     const vtac_node_spec spec = {.op = VTAC_OP_SOFTMAX,
                                  .inputs = &x,

@@ -15,12 +15,12 @@
 static bool puts_zeros(const vtac_rewrite *r, const vtac_node *pad, const vtac_node *conv)
 {
     double value = 0.0, zero = 0.0;
-    const bool given = vtac_in_type(r->graph, pad, 2) != NULL;
-    if (given && !vtac_scalar_of(r->graph, pad->inputs[2], &value)) {
+    const bool given = vtac_in_type(r->graph, pad, VTAC_PAD_VALUE) != NULL;
+    if (given && !vtac_scalar_of(r->graph, pad->inputs[VTAC_PAD_VALUE], &value)) {
         return false;
     }
-    if (conv->op == VTAC_OP_QLINEAR_CONV && vtac_in_type(r->graph, conv, 2) != NULL &&
-        !vtac_scalar_of(r->graph, conv->inputs[2], &zero)) {
+    if (conv->op == VTAC_OP_QLINEAR_CONV && vtac_in_type(r->graph, conv, VTAC_QLINEAR_CONV_X_ZERO) != NULL &&
+        !vtac_scalar_of(r->graph, conv->inputs[VTAC_QLINEAR_CONV_X_ZERO], &zero)) {
         return false;
     }
     return value == zero;
@@ -30,10 +30,11 @@ static bool puts_zeros(const vtac_rewrite *r, const vtac_node *pad, const vtac_n
  * anything else. */
 static bool read_pad(const vtac_rewrite *r, const vtac_node *pad, int64_t added[2 * VTAC_MAX_RANK])
 {
-    const vtac_tensor *pads = vtac_in_constant(r->graph, pad, 1);
-    const uint32_t rank = vtac_in_type(r->graph, pad, 0)->rank;
+    const vtac_tensor *pads = vtac_in_constant(r->graph, pad, VTAC_PAD_PADS);
+    const uint32_t rank = vtac_in_type(r->graph, pad, VTAC_PAD_X)->rank;
     if (strcmp(vtac_attr_string(pad, "mode", "constant"), "constant") != 0 || pads == NULL || rank < 3 ||
-        vtac_in_type(r->graph, pad, 3) != NULL || vtac_type_elements(&pads->type) != 2 * (int64_t)rank) {
+        vtac_in_type(r->graph, pad, VTAC_PAD_AXES) != NULL ||
+        vtac_type_elements(&pads->type) != 2 * (int64_t)rank) {
         return false;
     }
     bool good = true;
@@ -76,10 +77,10 @@ static vta_status add_pads(vtac_rewrite *r, vtac_node_id id, const int64_t *adde
 vta_status vtac_join_pad(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node conv = r->graph->nodes[id];
-    const vtac_node *above = vtac_producer(r, conv.inputs[0]);
+    const vtac_node *above = vtac_producer(r, conv.inputs[VTAC_CONV_X]);
     const char *mode = vtac_attr_string(&conv, "auto_pad", "NOTSET");
     int64_t added[2 * VTAC_MAX_RANK] = {0};
-    if (above == NULL || above->op != VTAC_OP_PAD || vtac_only_user(r, conv.inputs[0]) == NULL ||
+    if (above == NULL || above->op != VTAC_OP_PAD || vtac_only_user(r, conv.inputs[VTAC_CONV_X]) == NULL ||
         strcmp(mode, "NOTSET") != 0) {
         return VTA_OK;
     }
@@ -87,7 +88,7 @@ vta_status vtac_join_pad(vtac_rewrite *r, vtac_node_id id, bool *changed)
     if (!read_pad(r, &pad, added) || !puts_zeros(r, &pad, &conv)) {
         return VTA_OK;
     }
-    VTA_TRY(add_pads(r, id, added, vtac_in_type(r->graph, &pad, 0)->rank - 2));
+    VTA_TRY(add_pads(r, id, added, vtac_in_type(r->graph, &pad, VTAC_PAD_X)->rank - 2));
     *changed = true;
-    return vtac_set_input(r->graph, id, 0, pad.inputs[0], r->diag);
+    return vtac_set_input(r->graph, id, VTAC_CONV_X, pad.inputs[VTAC_PAD_X], r->diag);
 }

@@ -39,10 +39,10 @@ vtac_bias_room vtac_bias_room_of(const vtac_bias_terms *t, int64_t output)
 /* The operands of a QLinearConv or QGemm with constant weights; false for others. */
 static bool read_terms(const vtac_graph *graph, const vtac_node *node, vtac_bias_terms *t, int64_t *outputs)
 {
-    const vtac_tensor *x_zero = vtac_in_constant(graph, node, 2);
+    const vtac_tensor *x_zero = vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_X_ZERO);
     const bool conv = node->op == VTAC_OP_QLINEAR_CONV;
-    t->w = vtac_in_constant(graph, node, 3);
-    t->w_zero = vtac_in_constant(graph, node, 5);
+    t->w = vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_WEIGHT);
+    t->w_zero = vtac_in_constant(graph, node, VTAC_QLINEAR_CONV_WEIGHT_ZERO);
     if (t->w == NULL || x_zero == NULL || t->w_zero == NULL) {
         return false;
     }
@@ -52,7 +52,7 @@ static bool read_terms(const vtac_graph *graph, const vtac_node *node, vtac_bias
     t->terms = *outputs > 0 ? vtac_type_elements(&t->w->type) / *outputs : 0;
     t->output_step = rows ? t->terms : 1;
     t->term_step = rows ? 1 : *outputs;
-    t->x_low = vtac_low_of(x_zero, vtac_in_type(graph, node, 0)->dtype);
+    t->x_low = vtac_low_of(x_zero, vtac_in_type(graph, node, VTAC_QLINEAR_CONV_X)->dtype);
     return true;
 }
 
@@ -67,7 +67,8 @@ vta_status vtac_fit_bias(vtac_rewrite *r, vtac_node_id id, bool *changed)
     const bool conv = node.op == VTAC_OP_QLINEAR_CONV;
     const uint32_t place = conv ? 8 : 6, y = conv ? 6 : 7;
     const vtac_tensor *bias = vtac_in_constant(r->graph, &node, place);
-    const vtac_tensor *sx = vtac_in_constant(r->graph, &node, 1), *sw = vtac_in_constant(r->graph, &node, 4),
+    const vtac_tensor *sx = vtac_in_constant(r->graph, &node, VTAC_QLINEAR_CONV_X_SCALE),
+                      *sw = vtac_in_constant(r->graph, &node, VTAC_QLINEAR_CONV_WEIGHT_SCALE),
                       *sy = vtac_in_constant(r->graph, &node, y),
                       *zy = vtac_in_constant(r->graph, &node, y + 1);
     vtac_bias_terms t;

@@ -47,7 +47,7 @@ static bool read_ends(const vtac_island *is, lines *l)
     }
     for (uint32_t i = 0; i < is->count; i++) {
         const vtac_node *node = &g->nodes[is->nodes[i]];
-        if (node->op == VTAC_OP_DEQUANTIZE_LINEAR && node->inputs[0] == is->source) {
+        if (node->op == VTAC_OP_DEQUANTIZE_LINEAR && node->inputs[VTAC_QDQ_X] == is->source) {
             return vtac_read_activation(l->r, node->outputs[0], &l->x) && l->x.p.dtype == l->y.dtype;
         }
     }
@@ -108,12 +108,13 @@ static bool fit_lines(const lines *l, int32_t low, int32_t high)
 static vta_status emit_clamp(const lines *l, int32_t low, int32_t high, vtac_value_id *x)
 {
     const vtac_type type = {.dtype = l->y.dtype};
-    vtac_value_id inputs[3] = {*x};
+    vtac_value_id inputs[VTAC_CLIP_INPUTS] = {*x};
     if (low == vtac_qlow(l->y.dtype) && high == vtac_qhigh(l->y.dtype)) {
         return VTA_OK;
     }
-    VTA_TRY(vtac_new_constant(l->r, NULL, &type, &low, &inputs[1])); /* the low byte comes first */
-    VTA_TRY(vtac_new_constant(l->r, NULL, &type, &high, &inputs[2]));
+    /* The low byte of a bound comes first. */
+    VTA_TRY(vtac_new_constant(l->r, NULL, &type, &low, &inputs[VTAC_CLIP_MIN]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &type, &high, &inputs[VTAC_CLIP_MAX]));
     return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_CLIP, inputs, 3, x);
 }
 
@@ -125,15 +126,16 @@ static vta_status emit_convolution(const lines *l, vtac_value_id y_zero, vtac_va
     const vtac_type sums = {.dtype = VTAC_I32, .rank = 1, .dim = {l->channels}};
     const vtac_type zero = {.dtype = VTAC_I8};
     vtac_type filter = {.dtype = VTAC_I8, .rank = l->r->graph->values[l->source].type.rank};
-    vtac_value_id inputs[9] = {l->source, l->x.p.scale, 0, 0, 0, 0, l->y.scale, y_zero, 0};
+    vtac_value_id inputs[VTAC_QLINEAR_CONV_INPUTS] = {l->source, l->x.p.scale, 0,      0, 0,
+                                                      0,         l->y.scale,   y_zero, 0};
     for (uint32_t i = 0; i < filter.rank; i++) {
         filter.dim[i] = i == 0 ? l->channels : 1;
     }
-    VTA_TRY(vtac_zero_operand(l->r, &l->x.p, &inputs[2]));
-    VTA_TRY(vtac_new_constant(l->r, NULL, &filter, l->weights, &inputs[3]));
-    VTA_TRY(vtac_new_constant(l->r, NULL, &each, l->scales, &inputs[4]));
-    VTA_TRY(vtac_new_constant(l->r, NULL, &zero, &no_zero, &inputs[5]));
-    VTA_TRY(vtac_new_constant(l->r, NULL, &sums, l->bias, &inputs[8]));
+    VTA_TRY(vtac_zero_operand(l->r, &l->x.p, &inputs[VTAC_QLINEAR_CONV_X_ZERO]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &filter, l->weights, &inputs[VTAC_QLINEAR_CONV_WEIGHT]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &each, l->scales, &inputs[VTAC_QLINEAR_CONV_WEIGHT_SCALE]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &zero, &no_zero, &inputs[VTAC_QLINEAR_CONV_WEIGHT_ZERO]));
+    VTA_TRY(vtac_new_constant(l->r, NULL, &sums, l->bias, &inputs[VTAC_QLINEAR_CONV_BIAS]));
     const vtac_attr group = {.name = "group", .kind = VTAC_ATTR_INT, .i = l->channels};
     const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
                                  .inputs = inputs,
@@ -230,8 +232,8 @@ static vta_status put_parts(const lines *l, vta_arena *arena, vtac_value_id y_ze
 static vta_status reshape_value(const lines *l, const int64_t *dims, uint32_t rank, vtac_value_id *x)
 {
     const vtac_type shape = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}};
-    vtac_value_id inputs[2] = {*x};
-    VTA_TRY(vtac_new_constant(l->r, NULL, &shape, dims, &inputs[1]));
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {*x};
+    VTA_TRY(vtac_new_constant(l->r, NULL, &shape, dims, &inputs[VTAC_RESHAPE_SHAPE]));
     return vtac_new_simple(l->r, l->at, &l->like, VTAC_OP_RESHAPE, inputs, 2, x);
 }
 

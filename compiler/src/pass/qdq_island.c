@@ -208,9 +208,9 @@ static vta_status put_table(vtac_rewrite *r, const vtac_island *is, const void *
     const vtac_attr first = {.name = "first",
                              .kind = VTAC_ATTR_INT,
                              .i = r->graph->values[is->source].type.dtype == VTAC_U8 ? 0 : INT8_MIN};
-    vtac_value_id inputs[2] = {is->source};
+    vtac_value_id inputs[VTAC_LOOK_UP_INPUTS] = {is->source};
     vtac_value_id new;
-    VTA_TRY(vtac_new_constant(r, NULL, &table, numbers, &inputs[1]));
+    VTA_TRY(vtac_new_constant(r, NULL, &table, numbers, &inputs[VTAC_LOOK_UP_TABLE]));
     const vtac_node_spec spec = {.op = VTAC_OP_LOOK_UP,
                                  .inputs = inputs,
                                  .input_count = 2,

@@ -45,8 +45,8 @@ static float output_scale(const matrix_product *p, int64_t c)
 static bool read_product(vtac_fold *f, uint32_t axis, int64_t outputs, matrix_product *p)
 {
     const vtac_node *core = &f->core;
-    if (!vtac_read_activation(f->r, core->inputs[0], &p->x) ||
-        !vtac_read_dequantize(f->r, core->inputs[1], &p->w) || p->w.p.dtype == VTAC_I32 ||
+    if (!vtac_read_activation(f->r, core->inputs[VTAC_PRODUCT_X], &p->x) ||
+        !vtac_read_dequantize(f->r, core->inputs[VTAC_PRODUCT_WEIGHT], &p->w) || p->w.p.dtype == VTAC_I32 ||
         (p->w.p.per_axis && p->w.p.axis != axis)) {
         return false;
     }
@@ -243,8 +243,8 @@ static vta_status put_operands(vtac_fold *f, const matrix_product *p, vtac_value
 static vta_status reshape_value(vtac_fold *f, vtac_value_id x, const int64_t *dims, uint32_t rank,
                                 vtac_value_id *out)
 {
-    vtac_value_id inputs[2] = {x};
-    VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[1]));
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {x};
+    VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[VTAC_RESHAPE_SHAPE]));
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
 }
 
@@ -252,22 +252,22 @@ vta_status vtac_fold_conv(vtac_fold *f, vtac_value_id *out)
 {
     matrix_product p = {.y = &f->y};
     vtac_value_id inputs[MAX_OPERANDS];
-    const int64_t outputs = f->r->graph->values[f->core.inputs[1]].type.dim[0];
+    const int64_t outputs = f->r->graph->values[f->core.inputs[VTAC_CONV_WEIGHT]].type.dim[0];
     *out = 0;
     if (!read_product(f, 0, outputs, &p) || !scales_fit(&p)) {
         return VTA_OK;
     }
     uint32_t count = 8;
-    if (vtac_in_type(f->r->graph, &f->core, 2) != NULL) {
+    if (vtac_in_type(f->r->graph, &f->core, VTAC_CONV_BIAS) != NULL) {
         bool fits;
-        VTA_TRY(integer_bias(f, &p, f->core.inputs[2], 1.0, &inputs[count++], &fits));
+        VTA_TRY(integer_bias(f, &p, f->core.inputs[VTAC_CONV_BIAS], 1.0, &inputs[count++], &fits));
         if (!fits) {
             return VTA_OK;
         }
     }
     VTA_TRY(put_operands(f, &p, inputs));
-    inputs[6] = f->y.scale;
-    inputs[7] = f->y_zero;
+    inputs[VTAC_QLINEAR_CONV_Y_SCALE] = f->y.scale;
+    inputs[VTAC_QLINEAR_CONV_Y_ZERO] = f->y_zero;
     const vtac_node_spec spec = {.op = VTAC_OP_QLINEAR_CONV,
                                  .inputs = inputs,
                                  .input_count = count,
@@ -314,7 +314,8 @@ static int64_t padding_before(const vtac_node *node, uint32_t d, const transpose
 
 static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed_product *t, uint32_t d)
 {
-    const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_CONV_X),
+                    *w = vtac_in_type(graph, node, VTAC_CONV_WEIGHT);
     t->stride[d] = int_of(node, "strides", d, 1);
     t->step[d] = int_of(node, "dilations", d, 1);
     t->kernel[d] = (w->dim[2 + d] - 1) * t->step[d] + 1;
@@ -328,7 +329,8 @@ static void read_axis(const vtac_graph *graph, const vtac_node *node, transposed
 
 static bool read_transposed(const vtac_graph *graph, const vtac_node *node, transposed_product *t)
 {
-    const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_CONV_X),
+                    *w = vtac_in_type(graph, node, VTAC_CONV_WEIGHT);
     if (x->rank < 3 || x->rank > 4) {
         return false;
     }
@@ -469,16 +471,16 @@ static vta_status unfold_phases(vtac_fold *f, const transposed_product *t, vtac_
         return VTA_OK;
     }
     vtac_value_id inputs[4] = {*x};
-    VTA_TRY(vtac_new_ints(f->r, t->begin, t->axes, &inputs[1]));
-    VTA_TRY(vtac_new_ints(f->r, end, t->axes, &inputs[2]));
-    VTA_TRY(vtac_new_ints(f->r, (int64_t[]){2, 3}, t->axes, &inputs[3]));
+    VTA_TRY(vtac_new_ints(f->r, t->begin, t->axes, &inputs[VTAC_SLICE_STARTS]));
+    VTA_TRY(vtac_new_ints(f->r, end, t->axes, &inputs[VTAC_SLICE_ENDS]));
+    VTA_TRY(vtac_new_ints(f->r, (int64_t[]){2, 3}, t->axes, &inputs[VTAC_SLICE_AXES]));
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_SLICE, inputs, 4, x);
 }
 
 static vta_status phase_bias(vtac_fold *f, matrix_product *p, const transposed_product *t, vtac_value_id *out,
                              bool *fits)
 {
-    VTA_TRY(integer_bias(f, p, f->core.inputs[2], 1.0, out, fits));
+    VTA_TRY(integer_bias(f, p, f->core.inputs[VTAC_CONV_BIAS], 1.0, out, fits));
     return *fits ? each_phase(f, t, *out, out) : VTA_OK;
 }
 
@@ -515,7 +517,7 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
     }
     p.outputs = t.outputs;
     uint32_t count = 8;
-    if (vtac_in_type(f->r->graph, &f->core, 2) != NULL) {
+    if (vtac_in_type(f->r->graph, &f->core, VTAC_CONV_BIAS) != NULL) {
         bool fits;
         VTA_TRY(phase_bias(f, &p, &t, &inputs[count++], &fits));
         if (!fits) {
@@ -523,11 +525,12 @@ vta_status vtac_fold_conv_transpose(vtac_fold *f, vtac_value_id *out)
         }
     }
     VTA_TRY(put_operands(f, &p, inputs));
-    VTA_TRY(phase_weights(f, &p, &t, &inputs[3]));
-    VTA_TRY(each_phase(f, &t, inputs[4], &inputs[4]));
-    VTA_TRY(each_phase(f, &t, inputs[5], &inputs[5]));
-    inputs[6] = f->y.scale;
-    inputs[7] = f->y_zero;
+    VTA_TRY(phase_weights(f, &p, &t, &inputs[VTAC_QLINEAR_CONV_WEIGHT]));
+    VTA_TRY(
+        each_phase(f, &t, inputs[VTAC_QLINEAR_CONV_WEIGHT_SCALE], &inputs[VTAC_QLINEAR_CONV_WEIGHT_SCALE]));
+    VTA_TRY(each_phase(f, &t, inputs[VTAC_QLINEAR_CONV_WEIGHT_ZERO], &inputs[VTAC_QLINEAR_CONV_WEIGHT_ZERO]));
+    inputs[VTAC_QLINEAR_CONV_Y_SCALE] = f->y.scale;
+    inputs[VTAC_QLINEAR_CONV_Y_ZERO] = f->y_zero;
     VTA_TRY(phase_conv(f, &t, inputs, count, out));
     return unfold_phases(f, &t, out);
 }
@@ -563,7 +566,7 @@ static vta_status emit_gemm(vtac_fold *f, matrix_product *p, vtac_value_id bias,
     }
     if (bias != 0) {
         bool fits;
-        VTA_TRY(integer_bias(f, p, bias, factor, &inputs[6], &fits));
+        VTA_TRY(integer_bias(f, p, bias, factor, &inputs[VTAC_QGEMM_C], &fits));
         if (!fits) {
             return VTA_OK;
         }
@@ -571,8 +574,8 @@ static vta_status emit_gemm(vtac_fold *f, matrix_product *p, vtac_value_id bias,
     }
     VTA_TRY(put_operands(f, p, inputs));
     if (p->y != NULL) {
-        inputs[7] = f->y.scale;
-        inputs[8] = f->y_zero;
+        inputs[VTAC_QGEMM_Y_SCALE] = f->y.scale;
+        inputs[VTAC_QGEMM_Y_ZERO] = f->y_zero;
         count = 9;
     }
     const vtac_attr attrs[] = {{.name = "transA", .kind = VTAC_ATTR_INT, .i = trans_a},
@@ -592,16 +595,16 @@ static vta_status fold_gemm(vtac_fold *f, const vtac_qparams *y, vtac_value_id *
     const bool trans_a = vtac_attr_int(&f->core, "transA", 0) != 0;
     const bool trans_b = vtac_attr_int(&f->core, "transB", 0) != 0;
     const double alpha = vtac_attr_float(&f->core, "alpha", 1.0);
-    const vtac_type *w = &f->r->graph->values[f->core.inputs[1]].type;
+    const vtac_type *w = &f->r->graph->values[f->core.inputs[VTAC_GEMM_B]].type;
     const uint32_t axis = trans_b ? 0 : 1;
     *out = 0;
     if (!(alpha > 0.0) || w->rank != 2 || !read_product(f, axis, w->dim[axis], &p)) {
         return VTA_OK;
     }
     VTA_TRY(scale_weights(f, &p, alpha));
-    const bool has_bias = vtac_in_type(f->r->graph, &f->core, 2) != NULL;
-    return emit_gemm(f, &p, has_bias ? f->core.inputs[2] : 0, vtac_attr_float(&f->core, "beta", 1.0), trans_a,
-                     trans_b, out);
+    const bool has_bias = vtac_in_type(f->r->graph, &f->core, VTAC_GEMM_C) != NULL;
+    return emit_gemm(f, &p, has_bias ? f->core.inputs[VTAC_GEMM_C] : 0,
+                     vtac_attr_float(&f->core, "beta", 1.0), trans_a, trans_b, out);
 }
 
 vta_status vtac_fold_gemm(vtac_fold *f, vtac_value_id *out)
@@ -629,7 +632,7 @@ vta_status vtac_fold_float_gemm(vtac_rewrite *r, vtac_node_id id, bool *changed)
 vta_status vtac_fold_matmul(vtac_fold *f, vtac_value_id *out)
 {
     matrix_product p = {.y = &f->y};
-    const vtac_type *w = &f->r->graph->values[f->core.inputs[1]].type;
+    const vtac_type *w = &f->r->graph->values[f->core.inputs[VTAC_MATMUL_B]].type;
     *out = 0;
     if (w->rank < 2 || !read_product(f, w->rank - 1, w->dim[w->rank - 1], &p) || !scales_fit(&p) ||
         (p.w.p.per_axis && w->rank != 2)) {
@@ -637,8 +640,8 @@ vta_status vtac_fold_matmul(vtac_fold *f, vtac_value_id *out)
     }
     vtac_value_id inputs[MAX_OPERANDS];
     VTA_TRY(put_operands(f, &p, inputs));
-    inputs[6] = f->y.scale;
-    inputs[7] = f->y_zero;
+    inputs[VTAC_QLINEAR_PAIR_Y_SCALE] = f->y.scale;
+    inputs[VTAC_QLINEAR_PAIR_Y_ZERO] = f->y_zero;
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_QLINEAR_MATMUL, inputs, 8, out);
 }
 
@@ -648,8 +651,8 @@ static vta_status fold_dense(vtac_fold *f, const vtac_node *matmul, vtac_value_i
     matrix_product p = {.y = &f->y};
     vtac_fold inner = *f;
     inner.core = *matmul;
-    const vtac_type x = f->r->graph->values[matmul->inputs[0]].type;
-    const vtac_type w = f->r->graph->values[matmul->inputs[1]].type;
+    const vtac_type x = f->r->graph->values[matmul->inputs[VTAC_MATMUL_A]].type;
+    const vtac_type w = f->r->graph->values[matmul->inputs[VTAC_MATMUL_B]].type;
     const vtac_type y = f->r->graph->values[f->core.outputs[0]].type;
     *out = 0;
     if (w.rank != 2 || x.rank < 2 || !read_product(&inner, 1, w.dim[1], &p) ||
@@ -678,8 +681,8 @@ vta_status vtac_fold_add(vtac_fold *f, vtac_value_id *out)
             return fold_dense(f, &matmul, f->core.inputs[1 - i], out);
         }
     }
-    if (!vtac_read_activation(f->r, f->core.inputs[0], &a) ||
-        !vtac_read_activation(f->r, f->core.inputs[1], &b) ||
+    if (!vtac_read_activation(f->r, f->core.inputs[VTAC_BINARY_A], &a) ||
+        !vtac_read_activation(f->r, f->core.inputs[VTAC_BINARY_B], &b) ||
         !vtac_fixed_sum_of(vtac_qscale(&a.p), vtac_qscale(&b.p), vtac_qscale(&f->y), &sum)) {
         return VTA_OK;
     }
@@ -700,7 +703,7 @@ vta_status vtac_fold_mul(vtac_fold *f, vtac_value_id *out)
     }
     vtac_value_id inputs[MAX_OPERANDS];
     VTA_TRY(put_operands(f, &p, inputs));
-    inputs[6] = f->y.scale;
-    inputs[7] = f->y_zero;
+    inputs[VTAC_QLINEAR_PAIR_Y_SCALE] = f->y.scale;
+    inputs[VTAC_QLINEAR_PAIR_Y_ZERO] = f->y_zero;
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_QLINEAR_MUL, inputs, 8, out);
 }

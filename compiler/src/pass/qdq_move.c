@@ -4,6 +4,7 @@
  * computing, or choose among them by order: scales are positive, so the order of the integers is that of the
  * reals. Nothing is rounded on the way: these are equalities.
  */
+#include <math.h>
 #include <string.h>
 
 #include "qdq.h"
@@ -82,8 +83,8 @@ static uint32_t data_count(const vtac_node *node, mover_kind kind)
 static bool pads_with_zero(const vtac_rewrite *r, const vtac_node *node)
 {
     double value;
-    return vtac_in_type(r->graph, node, 2) == NULL ||
-           (vtac_scalar_of(r->graph, node->inputs[2], &value) && value == 0.0);
+    return vtac_in_type(r->graph, node, VTAC_PAD_VALUE) == NULL ||
+           (vtac_scalar_of(r->graph, node->inputs[VTAC_PAD_VALUE], &value) && value == 0.0);
 }
 
 /* The integers of all data inputs; false where one has none, or the parameters differ. */
@@ -111,7 +112,7 @@ static vta_status pad_value(vtac_rewrite *r, const vtac_qparams *p, uint32_t *co
     for (; *count < 3; (*count)++) {
         inputs[*count] = 0;
     }
-    return vtac_new_constant(r, NULL, &type, &zero, &inputs[2]);
+    return vtac_new_constant(r, NULL, &type, &zero, &inputs[VTAC_PAD_VALUE]);
 }
 
 /* The axis of the scales after a Transpose. */
@@ -192,10 +193,45 @@ vta_status vtac_sink_dequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return VTA_OK;
 }
 
+/* A constant of floats that another node looks up, as the bytes that QuantizeLinear would make of what it
+ * finds; NaN gives 0. */
+static vta_status quantize_table(vtac_rewrite *r, vtac_value_id table, const vtac_qparams *p,
+                                 vtac_value_id *out)
+{
+    const vtac_tensor from = *r->graph->values[table].constant;
+    const size_t count = (size_t)vtac_type_elements(&from.type);
+    const float *real = from.data;
+    const float scale = vtac_qscale(p), zero = (float)vtac_qzero(p);
+    const float low = (float)vtac_qlow(p->dtype), high = (float)vtac_qhigh(p->dtype);
+    uint8_t *bytes = vta_arena_array(&r->graph->arena, count + 1, 1);
+    if (bytes == NULL) {
+        return vta_no_memory(r->diag);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const float q = rintf(real[i] / scale) + zero;
+        bytes[i] = (uint8_t)(int32_t)(q >= high ? high : q > low ? q : q <= low ? low : 0.0F);
+    }
+    vtac_tensor tensor = {.type = from.type, .data = bytes, .bytes = count};
+    tensor.type.dtype = p->dtype;
+    return vtac_add_constant(r->graph, NULL, &tensor, out, r->diag);
+}
+
+/* True for rows of a constant that the run looks up. */
+static bool looks_up(const vtac_rewrite *r, const vtac_node *mover)
+{
+    const vtac_tensor *table =
+        mover->op == VTAC_OP_GATHER ? vtac_in_constant(r->graph, mover, VTAC_GATHER_DATA) : NULL;
+    return table != NULL && table->type.dtype == VTAC_F32 &&
+           vtac_in_constant(r->graph, mover, VTAC_GATHER_INDICES) == NULL;
+}
+
 /* True if quantizing before the mover costs nothing more, or may be fused to the maker of its operand. */
 static bool worth_raising(const vtac_rewrite *r, const vtac_node *mover, mover_kind kind)
 {
     const vtac_value *values = r->graph->values;
+    if (looks_up(r, mover)) {
+        return true;
+    }
     for (uint32_t i = 0; i < data_count(mover, kind); i++) {
         const vtac_value *in = &values[mover->inputs[i]];
         const bool shrinks =
@@ -211,9 +247,9 @@ static bool worth_raising(const vtac_rewrite *r, const vtac_node *mover, mover_k
 vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node quantize = r->graph->nodes[id];
-    const vtac_node *above = vtac_producer(r, quantize.inputs[0]);
+    const vtac_node *above = vtac_producer(r, quantize.inputs[VTAC_QDQ_X]);
     vtac_qparams p;
-    if (above == NULL || vtac_only_user(r, quantize.inputs[0]) == NULL || above->output_count != 1 ||
+    if (above == NULL || vtac_only_user(r, quantize.inputs[VTAC_QDQ_X]) == NULL || above->output_count != 1 ||
         !vtac_read_quantize(r, &quantize, &p)) {
         return VTA_OK;
     }
@@ -226,7 +262,10 @@ vta_status vtac_raise_quantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
         return VTA_OK;
     }
     memcpy(inputs, mover.inputs, count * sizeof *inputs);
-    for (uint32_t i = 0; i < data_count(&mover, kind); i++) {
+    const bool known = looks_up(r, &mover);
+    VTA_TRY(known ? quantize_table(r, mover.inputs[VTAC_GATHER_DATA], &p, &inputs[VTAC_GATHER_DATA])
+                  : VTA_OK);
+    for (uint32_t i = 0; i < (known ? 0 : data_count(&mover, kind)); i++) {
         VTA_TRY(insert_convert(r, id, &quantize, VTAC_OP_QUANTIZE_LINEAR, mover.inputs[i], &p, &inputs[i]));
     }
     if (kind == PADDED) {

@@ -45,13 +45,13 @@ static bool read_blocks(const vtac_rewrite *r, const vtac_node *node, blocked_we
 {
     const vtac_graph *g = r->graph;
     const int64_t axis = vtac_attr_int(node, "axis", 1);
-    *b = (blocked_weights){.w = vtac_in_constant(g, node, 0),
-                           .scales = vtac_in_constant(g, node, 1),
-                           .zeros = vtac_in_constant(g, node, 2),
+    *b = (blocked_weights){.w = vtac_in_constant(g, node, VTAC_QDQ_X),
+                           .scales = vtac_in_constant(g, node, VTAC_QDQ_SCALE),
+                           .zeros = vtac_in_constant(g, node, VTAC_QDQ_ZERO),
                            .size = vtac_attr_int(node, "block_size", 0)};
     if (b->size < 1 || b->w == NULL || b->scales == NULL || b->scales->type.dtype != VTAC_F32 ||
         b->w->type.rank < 2 || vtac_dtype_bytes(b->w->type.dtype) != 1 ||
-        (vtac_in_type(g, node, 2) != NULL && b->zeros == NULL)) {
+        (vtac_in_type(g, node, VTAC_QDQ_ZERO) != NULL && b->zeros == NULL)) {
         return false;
     }
     const vtac_type *type = &b->w->type;
@@ -165,8 +165,8 @@ static vta_status join_blocks(vtac_rewrite *r, vtac_node_id id, bool *changed)
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 1 - (int64_t)b.axis};
     vtac_value_id inputs[2], out;
     bytes.type.dtype = VTAC_I8;
-    VTA_TRY(vtac_add_constant(r->graph, NULL, &bytes, &inputs[0], r->diag));
-    VTA_TRY(vtac_add_constant(r->graph, NULL, &scale, &inputs[1], r->diag));
+    VTA_TRY(vtac_add_constant(r->graph, NULL, &bytes, &inputs[VTAC_QDQ_X], r->diag));
+    VTA_TRY(vtac_add_constant(r->graph, NULL, &scale, &inputs[VTAC_QDQ_SCALE], r->diag));
     const vtac_node_spec spec = {.op = VTAC_OP_DEQUANTIZE_LINEAR,
                                  .inputs = inputs,
                                  .input_count = 2,

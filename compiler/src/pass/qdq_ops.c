@@ -64,9 +64,9 @@ vta_status vtac_fold_global_pool(vtac_fold *f, vtac_value_id *out)
 /* Marks the axes that a reduction runs over; false where they are not known. */
 static bool reduced_axes(const vtac_fold *f, uint32_t rank, bool *reduced)
 {
-    const vtac_tensor *axes = vtac_in_constant(f->r->graph, &f->core, 1);
+    const vtac_tensor *axes = vtac_in_constant(f->r->graph, &f->core, VTAC_REDUCE_AXES);
     const int64_t count = axes == NULL ? 0 : vtac_type_elements(&axes->type);
-    if (vtac_in_type(f->r->graph, &f->core, 1) != NULL && count == 0) {
+    if (vtac_in_type(f->r->graph, &f->core, VTAC_REDUCE_AXES) != NULL && count == 0) {
         return false;
     }
     for (uint32_t i = 0; i < rank; i++) {
@@ -97,11 +97,11 @@ static vta_status emit_partial_pool(vtac_fold *f, const vtac_qvalue *x, const bo
 static vta_status keep_axes(vtac_fold *f, uint32_t rank, vtac_value_id *out)
 {
     const vtac_type y = f->r->graph->values[f->core.outputs[0]].type;
-    vtac_value_id inputs[2] = {*out};
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {*out};
     if (y.rank == rank) {
         return VTA_OK;
     }
-    VTA_TRY(vtac_new_ints(f->r, y.dim, y.rank, &inputs[1]));
+    VTA_TRY(vtac_new_ints(f->r, y.dim, y.rank, &inputs[VTAC_RESHAPE_SHAPE]));
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_RESHAPE, inputs, 2, out);
 }
 
@@ -112,7 +112,7 @@ vta_status vtac_fold_reduce_mean(vtac_fold *f, vtac_value_id *out)
 {
     vtac_qvalue x;
     bool reduced[VTAC_MAX_RANK] = {false};
-    const uint32_t rank = f->r->graph->values[f->core.inputs[0]].type.rank;
+    const uint32_t rank = f->r->graph->values[f->core.inputs[VTAC_REDUCE_X]].type.rank;
     *out = 0;
     if (rank < 3 || !vtac_read_operand(f, &x) || !vtac_mean_fits(f, &x, 1) ||
         !reduced_axes(f, rank, reduced)) {
@@ -144,8 +144,8 @@ static vta_status emit_parts(vtac_fold *f, const vtac_qvalue *parts, uint32_t co
     if (inputs == NULL) {
         return vta_no_memory(f->r->diag);
     }
-    inputs[0] = f->y.scale;
-    inputs[1] = f->y_zero;
+    inputs[VTAC_QLINEAR_CONCAT_Y_SCALE] = f->y.scale;
+    inputs[VTAC_QLINEAR_CONCAT_Y_ZERO] = f->y_zero;
     *out = 0;
     for (uint32_t i = 0; i < count; i++) {
         vtac_fixed fixed;

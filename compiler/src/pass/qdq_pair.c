@@ -54,8 +54,8 @@ static vta_status negate_integers(vtac_fold *f, vtac_qvalue *x)
     for (int i = 0; i < NUMBERS; i++) {
         table[i] = (uint8_t)(is_unsigned ? UINT8_MAX - i : INT8_MAX - i);
     }
-    vtac_value_id inputs[2] = {x->q};
-    VTA_TRY(vtac_new_constant(f->r, NULL, &list, table, &inputs[1]));
+    vtac_value_id inputs[VTAC_LOOK_UP_INPUTS] = {x->q};
+    VTA_TRY(vtac_new_constant(f->r, NULL, &list, table, &inputs[VTAC_LOOK_UP_TABLE]));
     VTA_TRY(vtac_new_constant(f->r, NULL, &scalar, &turned, &x->p.zero));
     const vtac_node_spec spec = {.op = VTAC_OP_LOOK_UP,
                                  .inputs = inputs,
@@ -104,11 +104,11 @@ vta_status vtac_fold_channel_mean(vtac_fold *f, const vtac_qvalue *x, vtac_value
     for (int64_t c = 0; c < channels; c++) {
         ones[c] = 1;
     }
-    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[2]));
-    VTA_TRY(vtac_new_constant(f->r, NULL, &weights, ones, &inputs[3]));
-    VTA_TRY(vtac_new_constant(f->r, NULL, &real, &part, &inputs[4]));
-    VTA_TRY(vtac_new_constant(f->r, NULL, &scalar, &nothing, &inputs[5]));
-    inputs[6] = f->y.scale;
-    inputs[7] = f->y_zero;
+    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[VTAC_QLINEAR_CONV_X_ZERO]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &weights, ones, &inputs[VTAC_QLINEAR_CONV_WEIGHT]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &real, &part, &inputs[VTAC_QLINEAR_CONV_WEIGHT_SCALE]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &scalar, &nothing, &inputs[VTAC_QLINEAR_CONV_WEIGHT_ZERO]));
+    inputs[VTAC_QLINEAR_CONV_Y_SCALE] = f->y.scale;
+    inputs[VTAC_QLINEAR_CONV_Y_ZERO] = f->y_zero;
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_QLINEAR_CONV, inputs, 8, out);
 }

@@ -44,18 +44,18 @@ static bool good_scales(const vtac_tensor *scales)
 static bool read_params(const vtac_rewrite *r, const vtac_node *node, vtac_dtype dtype, vtac_qparams *out)
 {
     const vtac_graph *g = r->graph;
-    const bool has_zero = vtac_in_type(g, node, 2) != NULL;
+    const bool has_zero = vtac_in_type(g, node, VTAC_QDQ_ZERO) != NULL;
     *out = (vtac_qparams){.dtype = dtype,
-                          .scale = node->inputs[1],
-                          .zero = has_zero ? node->inputs[2] : 0,
-                          .scales = vtac_in_constant(g, node, 1),
-                          .zeros = vtac_in_constant(g, node, 2)};
+                          .scale = node->inputs[VTAC_QDQ_SCALE],
+                          .zero = has_zero ? node->inputs[VTAC_QDQ_ZERO] : 0,
+                          .scales = vtac_in_constant(g, node, VTAC_QDQ_SCALE),
+                          .zeros = vtac_in_constant(g, node, VTAC_QDQ_ZERO)};
     if (vtac_attr_int(node, "block_size", 0) != 0 || !good_scales(out->scales) ||
         (has_zero && (out->zeros == NULL || out->zeros->type.dtype != dtype))) {
         return false;
     }
     const int64_t count = vtac_type_elements(&out->scales->type);
-    const int64_t rank = (int64_t)g->values[node->inputs[0]].type.rank;
+    const int64_t rank = (int64_t)g->values[node->inputs[VTAC_QDQ_X]].type.rank;
     const int64_t axis = vtac_attr_int(node, "axis", 1);
     out->per_axis = count > 1;
     out->axis = (uint32_t)(axis < 0 ? axis + rank : axis);
@@ -68,7 +68,7 @@ bool vtac_read_dequantize(const vtac_rewrite *r, vtac_value_id value, vtac_qvalu
     if (node == NULL || node->op != VTAC_OP_DEQUANTIZE_LINEAR) {
         return false;
     }
-    out->q = node->inputs[0];
+    out->q = node->inputs[VTAC_QDQ_X];
     const vtac_dtype dtype = r->graph->values[out->q].type.dtype;
     return (dtype == VTAC_I8 || dtype == VTAC_U8 || dtype == VTAC_I32) &&
            read_params(r, node, dtype, &out->p);

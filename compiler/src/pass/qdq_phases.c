@@ -142,9 +142,9 @@ static vta_status slice_value(vtac_fold *f, vtac_value_id x, uint32_t axes, cons
                               const int64_t *begin, const int64_t *end, vtac_value_id *out)
 {
     vtac_value_id inputs[4] = {x};
-    VTA_TRY(vtac_new_ints(f->r, begin, axes, &inputs[1]));
-    VTA_TRY(vtac_new_ints(f->r, end, axes, &inputs[2]));
-    VTA_TRY(vtac_new_ints(f->r, places, axes, &inputs[3]));
+    VTA_TRY(vtac_new_ints(f->r, begin, axes, &inputs[VTAC_SLICE_STARTS]));
+    VTA_TRY(vtac_new_ints(f->r, end, axes, &inputs[VTAC_SLICE_ENDS]));
+    VTA_TRY(vtac_new_ints(f->r, places, axes, &inputs[VTAC_SLICE_AXES]));
     return insert_node(f, VTAC_OP_SLICE, inputs, 4, NULL, out);
 }
 
@@ -157,8 +157,8 @@ static vta_status put_between(vtac_fold *f, const vtac_qvalue *of, uint32_t alon
     vtac_value_id inputs[3] = {x};
     pads[along] = zeros[0];
     pads[rank + along] = zeros[1];
-    VTA_TRY(vtac_new_ints(f->r, pads, 2 * rank, &inputs[1]));
-    VTA_TRY(vtac_zero_operand(f->r, &of->p, &inputs[2]));
+    VTA_TRY(vtac_new_ints(f->r, pads, 2 * rank, &inputs[VTAC_PAD_PADS]));
+    VTA_TRY(vtac_zero_operand(f->r, &of->p, &inputs[VTAC_PAD_VALUE]));
     return insert_node(f, VTAC_OP_PAD, inputs, 3, NULL, out);
 }
 
@@ -195,7 +195,7 @@ static vta_status copy_channels(vtac_fold *f, const phases *p, vtac_value_id *x)
 {
     const int64_t count = p->channels * p->copies;
     const vtac_attr attr = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 1};
-    vtac_value_id inputs[2] = {*x};
+    vtac_value_id inputs[VTAC_GATHER_INPUTS] = {*x};
     if (p->copies == 1) {
         return VTA_OK;
     }
@@ -206,7 +206,7 @@ static vta_status copy_channels(vtac_fold *f, const phases *p, vtac_value_id *x)
     for (int64_t i = 0; i < count; i++) {
         list[i] = i / p->copies;
     }
-    VTA_TRY(vtac_new_ints(f->r, list, (uint32_t)count, &inputs[1]));
+    VTA_TRY(vtac_new_ints(f->r, list, (uint32_t)count, &inputs[VTAC_GATHER_INDICES]));
     return insert_node(f, VTAC_OP_GATHER, inputs, 2, &attr, x);
 }
 
@@ -243,8 +243,8 @@ static vta_status put_weights(vtac_fold *f, const phases *p, vtac_value_id *weig
 
 static vta_status reshape_value(vtac_fold *f, const int64_t *dims, uint32_t rank, vtac_value_id *x)
 {
-    vtac_value_id inputs[2] = {*x};
-    VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[1]));
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {*x};
+    VTA_TRY(vtac_new_ints(f->r, dims, rank, &inputs[VTAC_RESHAPE_SHAPE]));
     return insert_node(f, VTAC_OP_RESHAPE, inputs, 2, NULL, x);
 }
 
@@ -276,11 +276,11 @@ static vta_status put_conv(vtac_fold *f, const phases *p, const vtac_qvalue *x, 
     vtac_value_id inputs[8] = {x->q, x->p.scale};
     static const int8_t nothing = 0;
     const vtac_type scalar = {.dtype = VTAC_I8};
-    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[2]));
-    VTA_TRY(put_weights(f, p, &inputs[3], &inputs[4]));
-    VTA_TRY(vtac_new_constant(f->r, NULL, &scalar, &nothing, &inputs[5]));
-    inputs[6] = f->y.scale;
-    inputs[7] = f->y_zero;
+    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[VTAC_QLINEAR_CONV_X_ZERO]));
+    VTA_TRY(put_weights(f, p, &inputs[VTAC_QLINEAR_CONV_WEIGHT], &inputs[VTAC_QLINEAR_CONV_WEIGHT_SCALE]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &scalar, &nothing, &inputs[VTAC_QLINEAR_CONV_WEIGHT_ZERO]));
+    inputs[VTAC_QLINEAR_CONV_Y_SCALE] = f->y.scale;
+    inputs[VTAC_QLINEAR_CONV_Y_ZERO] = f->y_zero;
     const vtac_attr group = {.name = "group", .kind = VTAC_ATTR_INT, .i = p->channels / p->group};
     return insert_node(f, VTAC_OP_QLINEAR_CONV, inputs, 8, &group, out);
 }

@@ -32,7 +32,7 @@ static vta_status mask_truth(vtac_fold *f, const vtac_mask *mask, vtac_value_id 
     const vtac_type type = {.dtype = VTAC_F32};
     const float middle = isfinite(mask->weakest) ? (float)(mask->weakest / 2.0) : -1.0F;
     vtac_value_id inputs[2] = {mask->value};
-    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &middle, &inputs[1]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &type, &middle, &inputs[VTAC_BINARY_B]));
     return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_LESS, inputs, 2, out);
 }
 
@@ -55,18 +55,20 @@ static vta_status emit_row_softmax(vtac_fold *f, const vtac_softmax_head *h, con
 {
     const vtac_type type = {.dtype = VTAC_F32};
     const float scale = (float)((double)vtac_qscale(&x->p) * h->factor);
-    vtac_value_id inputs[6] = {x->q, x->p.scale, 0, f->y.scale, f->y_zero};
-    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[2]));
+    vtac_value_id inputs[VTAC_ROW_SOFTMAX_INPUTS] = {x->q, x->p.scale, 0, f->y.scale, f->y_zero};
+    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[VTAC_ROW_SOFTMAX_X_ZERO]));
     if (h->factor != 1.0) {
-        VTA_TRY(vtac_new_constant(f->r, NULL, &type, &scale, &inputs[1]));
+        VTA_TRY(vtac_new_constant(f->r, NULL, &type, &scale, &inputs[VTAC_ROW_SOFTMAX_X_SCALE]));
     }
     const vtac_node probe = {.op = VTAC_OP_ROW_SOFTMAX, .inputs = inputs, .input_count = 5};
     vtac_softmax numbers;
     if (!vtac_softmax_of_node(f->r->graph, &probe, &numbers) || !hides_all(h, scale)) {
         return VTA_OK;
     }
-    VTA_TRY(join_masks(f, h, &inputs[5]));
-    return vtac_new_simple(f->r, f->at, &f->core, VTAC_OP_ROW_SOFTMAX, inputs, inputs[5] == 0 ? 5 : 6, out);
+    VTA_TRY(join_masks(f, h, &inputs[VTAC_ROW_SOFTMAX_MASK]));
+    return vtac_new_simple(
+        f->r, f->at, &f->core, VTAC_OP_ROW_SOFTMAX, inputs,
+        inputs[VTAC_ROW_SOFTMAX_MASK] == 0 ? VTAC_ROW_SOFTMAX_MASK : VTAC_ROW_SOFTMAX_INPUTS, out);
 }
 
 static bool is_last_axis(const vtac_fold *f, int64_t axis)
@@ -113,23 +115,23 @@ static vta_status read_norm(vtac_fold *f, const vtac_qvalue *x, vtac_value_id *i
 {
     const vtac_type type = f->r->graph->values[x->q].type;
     const int64_t columns = type.dim[type.rank - 1];
-    inputs[0] = x->q;
-    inputs[1] = x->p.scale;
-    inputs[3] = f->y.scale;
-    inputs[4] = f->y_zero;
+    inputs[VTAC_ROW_NORM_X] = x->q;
+    inputs[VTAC_ROW_NORM_X_SCALE] = x->p.scale;
+    inputs[VTAC_ROW_NORM_Y_SCALE] = f->y.scale;
+    inputs[VTAC_ROW_NORM_Y_ZERO] = f->y_zero;
     *count = 0;
-    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[2]));
+    VTA_TRY(vtac_zero_operand(f->r, &x->p, &inputs[VTAC_ROW_NORM_X_ZERO]));
     const uint32_t parts = f->core.input_count;
     for (uint32_t i = 1; i < parts; i++) {
         if (f->core.inputs[i] == 0) {
             return VTA_OK;
         }
-        VTA_TRY(known_columns(f, f->core.inputs[i], columns, &inputs[4 + i]));
-        if (inputs[4 + i] == 0) {
+        VTA_TRY(known_columns(f, f->core.inputs[i], columns, &inputs[VTAC_ROW_NORM_Y_ZERO + i]));
+        if (inputs[VTAC_ROW_NORM_Y_ZERO + i] == 0) {
             return VTA_OK;
         }
     }
-    *count = 4 + parts;
+    *count = VTAC_ROW_NORM_Y_ZERO + parts;
     return VTA_OK;
 }
 
@@ -146,7 +148,7 @@ static bool gives_moments(const vtac_node *node)
 vta_status vtac_fold_norm(vtac_fold *f, vtac_value_id *out)
 {
     vtac_qvalue x;
-    vtac_value_id inputs[7];
+    vtac_value_id inputs[VTAC_ROW_NORM_INPUTS];
     uint32_t count;
     vtac_norm numbers;
     *out = 0;
@@ -196,9 +198,8 @@ static vta_status channel_numbers(vtac_fold *f, vtac_value_id value, int64_t cha
 
 vta_status vtac_fold_planes(vtac_fold *f, vtac_value_id *out)
 {
-    enum { INPUTS = 7, GAIN = 5, BIAS };
     vtac_qvalue x;
-    vtac_value_id inputs[INPUTS];
+    vtac_value_id inputs[VTAC_ROW_NORM_INPUTS];
     vtac_planes numbers;
     *out = 0;
     if (!vtac_read_operand(f, &x) || f->core.input_count != 3) {
@@ -210,25 +211,30 @@ vta_status vtac_fold_planes(vtac_fold *f, vtac_value_id *out)
     if (groups < 1 || channels % groups != 0) {
         return VTA_OK;
     }
-    inputs[0] = x.q;
-    inputs[1] = x.p.scale;
-    inputs[3] = f->y.scale;
-    inputs[4] = f->y_zero;
-    VTA_TRY(vtac_zero_operand(f->r, &x.p, &inputs[2]));
-    VTA_TRY(channel_numbers(f, f->core.inputs[1], channels, groups, &inputs[GAIN]));
-    VTA_TRY(channel_numbers(f, f->core.inputs[2], channels, groups, &inputs[BIAS]));
+    inputs[VTAC_ROW_NORM_X] = x.q;
+    inputs[VTAC_ROW_NORM_X_SCALE] = x.p.scale;
+    inputs[VTAC_ROW_NORM_Y_SCALE] = f->y.scale;
+    inputs[VTAC_ROW_NORM_Y_ZERO] = f->y_zero;
+    VTA_TRY(vtac_zero_operand(f->r, &x.p, &inputs[VTAC_ROW_NORM_X_ZERO]));
+    VTA_TRY(
+        channel_numbers(f, f->core.inputs[VTAC_NORM_SCALE], channels, groups, &inputs[VTAC_ROW_NORM_GAIN]));
+    VTA_TRY(
+        channel_numbers(f, f->core.inputs[VTAC_NORM_BIAS], channels, groups, &inputs[VTAC_ROW_NORM_BIAS]));
     vtac_attr attrs[] = {
         {.name = "groups", .kind = VTAC_ATTR_INT, .i = groups},
         {.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = vtac_attr_float(&f->core, "epsilon", 1e-5)}};
     const vtac_node_spec spec = {.op = VTAC_OP_PLANE_NORM,
                                  .inputs = inputs,
-                                 .input_count = INPUTS,
+                                 .input_count = VTAC_ROW_NORM_INPUTS,
                                  .output_count = 1,
                                  .attrs = attrs,
                                  .attr_count = 2};
-    const vtac_node probe = {
-        .op = spec.op, .inputs = inputs, .input_count = INPUTS, .attrs = attrs, .attr_count = 2};
-    const bool fits = inputs[GAIN] != 0 && inputs[BIAS] != 0 &&
+    const vtac_node probe = {.op = spec.op,
+                             .inputs = inputs,
+                             .input_count = VTAC_ROW_NORM_INPUTS,
+                             .attrs = attrs,
+                             .attr_count = 2};
+    const bool fits = inputs[VTAC_ROW_NORM_GAIN] != 0 && inputs[VTAC_ROW_NORM_BIAS] != 0 &&
                       vtac_planes_of_node(f->r->graph, &probe, &f->r->graph->arena, &numbers);
     return fits ? vtac_new_node(f->r, f->at, &f->core, spec, out) : VTA_OK;
 }

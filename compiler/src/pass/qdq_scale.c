@@ -41,11 +41,12 @@ static bool runs_along(const behind *x, uint32_t rank)
 static bool read_bias(const vtac_rewrite *r, behind *x)
 {
     x->bias = NULL;
-    if (vtac_in_type(r->graph, &x->conv, 2) == NULL) {
+    if (vtac_in_type(r->graph, &x->conv, VTAC_CONV_BIAS) == NULL) {
         return true;
     }
-    const bool integers = vtac_read_dequantize(r, x->conv.inputs[2], &x->b);
-    x->bias = integers ? r->graph->values[x->b.q].constant : vtac_in_constant(r->graph, &x->conv, 2);
+    const bool integers = vtac_read_dequantize(r, x->conv.inputs[VTAC_CONV_BIAS], &x->b);
+    x->bias =
+        integers ? r->graph->values[x->b.q].constant : vtac_in_constant(r->graph, &x->conv, VTAC_CONV_BIAS);
     return x->bias != NULL && (integers || x->bias->type.dtype == VTAC_F32) &&
            vtac_type_elements(&x->bias->type) == x->channels;
 }
@@ -75,7 +76,8 @@ static bool read_behind(const vtac_rewrite *r, const vtac_node *node, uint32_t s
         return false;
     }
     x->conv = *conv;
-    if (!vtac_read_activation(r, conv->inputs[0], &in) || !vtac_read_dequantize(r, conv->inputs[1], &x->w) ||
+    if (!vtac_read_activation(r, conv->inputs[VTAC_CONV_X], &in) ||
+        !vtac_read_dequantize(r, conv->inputs[VTAC_CONV_WEIGHT], &x->w) ||
         vtac_dtype_bytes(x->w.p.dtype) != 1 || (x->w.p.per_axis && x->w.p.axis != 0)) {
         return false;
     }
@@ -120,10 +122,10 @@ static vta_status scale_weights(vtac_rewrite *r, vtac_node_id before, const behi
     }
     const vtac_type type = x->weights->type, list = {.dtype = VTAC_F32, .rank = 1, .dim = {x->channels}};
     const vtac_type places = {.dtype = type.dtype, .rank = 1, .dim = {x->channels}};
-    vtac_value_id inputs[3];
-    VTA_TRY(vtac_new_constant(r, NULL, &type, data, &inputs[0]));
-    VTA_TRY(vtac_new_constant(r, NULL, &list, scales, &inputs[1]));
-    VTA_TRY(vtac_new_constant(r, NULL, &places, zeros, &inputs[2]));
+    vtac_value_id inputs[VTAC_QDQ_INPUTS];
+    VTA_TRY(vtac_new_constant(r, NULL, &type, data, &inputs[VTAC_QDQ_X]));
+    VTA_TRY(vtac_new_constant(r, NULL, &list, scales, &inputs[VTAC_QDQ_SCALE]));
+    VTA_TRY(vtac_new_constant(r, NULL, &places, zeros, &inputs[VTAC_QDQ_ZERO]));
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 0};
     const vtac_node_spec spec = {.op = VTAC_OP_DEQUANTIZE_LINEAR,
                                  .inputs = inputs,
@@ -143,7 +145,8 @@ vta_status vtac_fold_channel_scale(vtac_rewrite *r, vtac_node_id id, bool *chang
         return VTA_OK;
     }
     const vtac_type list = {.dtype = VTAC_F32, .rank = 1, .dim = {x.channels}};
-    vtac_value_id inputs[3] = {x.conv.inputs[0], x.conv.inputs[1], 0}, out;
+    vtac_value_id inputs[VTAC_CONV_INPUTS] = {x.conv.inputs[VTAC_CONV_X], x.conv.inputs[VTAC_CONV_WEIGHT], 0},
+                  out;
     float *bias = vta_arena_array(&r->graph->arena, (size_t)x.channels, sizeof *bias);
     if (bias == NULL) {
         return vta_no_memory(r->diag);
@@ -153,12 +156,12 @@ vta_status vtac_fold_channel_scale(vtac_rewrite *r, vtac_node_id id, bool *chang
     }
     const bool has_bias = !scale || x.bias != NULL;
     if (scale) {
-        VTA_TRY(scale_weights(r, id, &x, &inputs[1]));
-        if (inputs[1] == 0) {
+        VTA_TRY(scale_weights(r, id, &x, &inputs[VTAC_CONV_WEIGHT]));
+        if (inputs[VTAC_CONV_WEIGHT] == 0) {
             return VTA_OK;
         }
     }
-    VTA_TRY(has_bias ? vtac_new_constant(r, NULL, &list, bias, &inputs[2]) : VTA_OK);
+    VTA_TRY(has_bias ? vtac_new_constant(r, NULL, &list, bias, &inputs[VTAC_CONV_BIAS]) : VTA_OK);
     const vtac_node_spec spec = {.op = VTAC_OP_CONV,
                                  .inputs = inputs,
                                  .input_count = has_bias ? 3 : 2,

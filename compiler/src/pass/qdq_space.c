@@ -42,8 +42,8 @@ static vta_status emit_plane_max(vtac_rewrite *r, vtac_node_id before, const vta
 /* The axes of a reduction as bits; 0: they are not known, or some are not behind the first two. */
 static uint32_t over_pixels(const vtac_rewrite *r, const vtac_node *node)
 {
-    const vtac_type *x = vtac_in_type(r->graph, node, 0);
-    const vtac_tensor *axes = vtac_in_constant(r->graph, node, 1);
+    const vtac_type *x = vtac_in_type(r->graph, node, VTAC_REDUCE_X);
+    const vtac_tensor *axes = vtac_in_constant(r->graph, node, VTAC_REDUCE_AXES);
     uint32_t seen = 0;
     if (x->rank < 3 || x->rank > 2 + MAX_AXES || axes == NULL) {
         return 0;
@@ -58,20 +58,20 @@ static uint32_t over_pixels(const vtac_rewrite *r, const vtac_node *node)
 vta_status vtac_pool_maximum(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    const vtac_dtype dtype = vtac_in_type(r->graph, &node, 0)->dtype;
+    const vtac_dtype dtype = vtac_in_type(r->graph, &node, VTAC_REDUCE_X)->dtype;
     const uint32_t axes = over_pixels(r, &node);
     if ((dtype != VTAC_I8 && dtype != VTAC_U8) || axes == 0) {
         return VTA_OK;
     }
     const vtac_type y = r->graph->values[node.outputs[0]].type;
     vtac_value_id inputs[2];
-    VTA_TRY(emit_plane_max(r, id, &node, node.inputs[0], axes, &inputs[0]));
-    if (y.rank != r->graph->values[inputs[0]].type.rank) {
-        VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &inputs[1]));
-        VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, inputs, 2, &inputs[0]));
+    VTA_TRY(emit_plane_max(r, id, &node, node.inputs[VTAC_REDUCE_X], axes, &inputs[VTAC_RESHAPE_X]));
+    if (y.rank != r->graph->values[inputs[VTAC_RESHAPE_X]].type.rank) {
+        VTA_TRY(vtac_new_ints(r, y.dim, y.rank, &inputs[VTAC_RESHAPE_SHAPE]));
+        VTA_TRY(vtac_new_simple(r, id, &node, VTAC_OP_RESHAPE, inputs, 2, &inputs[VTAC_RESHAPE_X]));
     }
-    if (vtac_can_replace(r->graph, node.outputs[0], inputs[0])) {
-        vtac_replace(r, node.outputs[0], inputs[0]);
+    if (vtac_can_replace(r->graph, node.outputs[0], inputs[VTAC_RESHAPE_X])) {
+        vtac_replace(r, node.outputs[0], inputs[VTAC_RESHAPE_X]);
         vtac_remove_node(r->graph, id);
         *changed = true;
     }
@@ -121,7 +121,7 @@ static void spread_axis(spread *s, uint32_t axis, int64_t from, int64_t factor)
 /* True if given scales agree with the sizes. */
 static bool is_stretched(const vtac_rewrite *r, const vtac_node *node, const vtac_type *x, const vtac_type *y)
 {
-    const vtac_tensor *scales = vtac_in_constant(r->graph, node, 2);
+    const vtac_tensor *scales = vtac_in_constant(r->graph, node, VTAC_RESIZE_SCALES);
     if (vtac_find_attr(node, "axes") != NULL || vtac_attr_int(node, "antialias", 0) != 0) {
         return false;
     }
@@ -172,7 +172,7 @@ static vta_status repeat_pixels(vtac_fold *f, const spread *s, vtac_value_id *x)
 {
     const vtac_type list = {.dtype = VTAC_F32, .rank = 1, .dim = {2 + s->axes}};
     vtac_value_id inputs[3] = {*x};
-    VTA_TRY(vtac_new_constant(f->r, NULL, &list, s->factor, &inputs[2]));
+    VTA_TRY(vtac_new_constant(f->r, NULL, &list, s->factor, &inputs[VTAC_RESIZE_SCALES]));
     const vtac_attr attrs[] = {
         {.name = "mode", .kind = VTAC_ATTR_STRING, .s = "nearest"},
         {.name = "coordinate_transformation_mode", .kind = VTAC_ATTR_STRING, .s = "asymmetric"},

@@ -50,7 +50,7 @@ static vta_status channel_constant(vtac_rewrite *r, uint32_t rank, int64_t chann
 static vta_status split_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node norm = r->graph->nodes[id];
-    const vtac_type x = r->graph->values[norm.inputs[0]].type;
+    const vtac_type x = r->graph->values[norm.inputs[VTAC_BATCH_NORM_X]].type;
     const vtac_tensor *statistics[4];
     if (x.dtype != VTAC_F32 || x.rank < 2 || norm.output_count != 1 ||
         !read_statistics(r, &norm, statistics)) {
@@ -70,11 +70,11 @@ static vta_status split_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
         offset[c] =
             (float)(vtac_tensor_float(statistics[1], c) - vtac_tensor_float(statistics[2], c) * scale);
     }
-    vtac_value_id inputs[2] = {norm.inputs[0]};
+    vtac_value_id inputs[VTAC_BINARY_INPUTS] = {norm.inputs[VTAC_BATCH_NORM_X]};
     vtac_value_id out;
-    VTA_TRY(channel_constant(r, x.rank, channels, factor, &inputs[1]));
-    VTA_TRY(vtac_new_simple(r, id, &norm, VTAC_OP_MUL, inputs, 2, &inputs[0]));
-    VTA_TRY(channel_constant(r, x.rank, channels, offset, &inputs[1]));
+    VTA_TRY(channel_constant(r, x.rank, channels, factor, &inputs[VTAC_BINARY_B]));
+    VTA_TRY(vtac_new_simple(r, id, &norm, VTAC_OP_MUL, inputs, 2, &inputs[VTAC_BINARY_A]));
+    VTA_TRY(channel_constant(r, x.rank, channels, offset, &inputs[VTAC_BINARY_B]));
     VTA_TRY(vtac_new_simple(r, id, &norm, VTAC_OP_ADD, inputs, 2, &out));
     vtac_replace(r, norm.outputs[0], out);
     vtac_remove_node(r->graph, id);

@@ -20,6 +20,11 @@ int32_t vtac_recurrent_gates(vtac_recurrent_kind kind)
     return kind == VTAC_RECURRENT_LSTM ? 4 : kind == VTAC_RECURRENT_GRU ? 3 : 1;
 }
 
+int32_t vtac_recurrent_digits(vtac_recurrent_kind kind)
+{
+    return kind == VTAC_RECURRENT_LSTM ? 3 : kind == VTAC_RECURRENT_GRU ? 2 : 0;
+}
+
 /* ---- the numbers of a cell */
 
 /* The gate that is stored negated; -1: none. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect.h"
 #include "harm.h"
 #include "language.h"
 #include "quality.h"
@@ -162,8 +163,9 @@ static const float *float_output(const vtac_quant_comparison *c, uint32_t sample
                              : vtac_quant_probe_output(c->observer->probe, i);
 }
 
-static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *probe, uint32_t sample,
-                        power *total, vtac_quant_quality *const *qualities, vtac_quantize_report *report)
+static vta_status add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *probe, uint32_t sample,
+                              power *total, vtac_quant_quality *const *qualities,
+                              vtac_quantize_report *report, vta_diag *diag)
 {
     const vtac_graph *graph = c->quantized;
     bool first = true;
@@ -181,8 +183,12 @@ static void add_outputs(const vtac_quant_comparison *c, const vtac_quant_probe *
         if (first) {
             add_decisions(c, report, type, is, should);
         }
+        if (!report->made_up) {
+            VTA_TRY(vtac_match_tables(type->rank, type->dim, is, should, &report->detections, diag));
+        }
         first = false;
     }
+    return VTA_OK;
 }
 
 const vtac_node *vtac_quant_layer_of(const vtac_quant_plan *plan, vtac_value_id value)
@@ -292,7 +298,7 @@ static vta_status walk_samples(const vtac_quant_comparison *c, vtac_quant_probe 
             VTA_TRY(vtac_quant_probe_run(c->observer->probe, c->samples, s, diag));
             add_values(c, probe, powers);
         }
-        add_outputs(c, probe, s, total, qualities, report);
+        VTA_TRY(add_outputs(c, probe, s, total, qualities, report, diag));
         if (language.found) {
             vtac_quant_language_add(&language, c->samples, s, vtac_quant_probe_output(probe, language.output),
                                     float_output(c, s, language.output));
@@ -331,6 +337,7 @@ vta_status vtac_quant_compare(const vtac_quant_comparison *c, vtac_quantize_repo
     vtac_quant_probe_close(c->probe == NULL ? probe : NULL);
     VTA_TRY(status);
     VTA_TRY(close_qualities(c, qualities, report, diag));
+    vtac_close_detections(&report->detections, report);
     report->output_error = total.worst;
     report->output_snr_db = noise_decibels(&total);
     report->output_deviation = noise_deviation(&total);

@@ -26,17 +26,17 @@ static bool read_dense(const vtac_graph *g, vtac_node_id id, dense *d)
         const vtac_node *product = &g->nodes[g->values[made].node];
         const bool alone =
             g->values[made].node != 0 && product->op == VTAC_OP_MATMUL && vtac_use_count(g, made) == 1;
-        const vtac_tensor *w = alone ? vtac_in_constant(g, product, 1) : NULL;
-        const vtac_type *x = alone ? vtac_in_type(g, product, 0) : NULL;
+        const vtac_tensor *w = alone ? vtac_in_constant(g, product, VTAC_MATMUL_B) : NULL;
+        const vtac_type *x = alone ? vtac_in_type(g, product, VTAC_MATMUL_A) : NULL;
         if (w == NULL || w->type.rank != 2 || w->type.dtype != VTAC_F32 || x->rank < 2 ||
-            g->values[product->inputs[0]].constant != NULL || vtac_type_elements(x) == 0 ||
+            g->values[product->inputs[VTAC_MATMUL_A]].constant != NULL || vtac_type_elements(x) == 0 ||
             vtac_type_elements(&w->type) == 0 || !is_bias(vtac_in_constant(g, sum, 1 - i), w->type.dim[1]) ||
             !vtac_type_equal(&g->values[made].type, &g->values[sum->outputs[0]].type)) {
             continue;
         }
         *d = (dense){.product = g->values[made].node,
-                     .x = product->inputs[0],
-                     .w = product->inputs[1],
+                     .x = product->inputs[VTAC_MATMUL_A],
+                     .w = product->inputs[VTAC_MATMUL_B],
                      .bias = sum->inputs[1 - i],
                      .y = sum->outputs[0],
                      .rows = vtac_type_elements(x) / w->type.dim[0],
@@ -77,8 +77,8 @@ static vta_status reshape_value(vtac_graph *g, const vtac_node *like, const int6
     memcpy(copy, dims, rank * sizeof *dims);
     const vtac_tensor shape = {
         .type = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, .data = copy, .bytes = rank * sizeof *copy};
-    vtac_value_id inputs[2] = {*value};
-    VTA_TRY(vtac_add_constant(g, NULL, &shape, &inputs[1], diag));
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {*value};
+    VTA_TRY(vtac_add_constant(g, NULL, &shape, &inputs[VTAC_RESHAPE_SHAPE], diag));
     return add_node(g, like, VTAC_OP_RESHAPE, inputs, 2, value, diag);
 }
 
@@ -87,13 +87,13 @@ static vta_status join_dense(vtac_graph *g, const dense *d, vta_diag *diag)
     const vtac_node like = g->nodes[d->product];
     const vtac_type type = g->values[d->y].type;
     vtac_tensor bias = *g->values[d->bias].constant;
-    vtac_value_id inputs[3] = {d->x, d->w, d->bias};
+    vtac_value_id inputs[VTAC_GEMM_INPUTS] = {d->x, d->w, d->bias};
     vtac_value_id out;
-    VTA_TRY(reshape_value(g, &like, (int64_t[]){d->rows, d->terms}, 2, &inputs[0], diag));
+    VTA_TRY(reshape_value(g, &like, (int64_t[]){d->rows, d->terms}, 2, &inputs[VTAC_GEMM_A], diag));
     if (bias.type.rank != 1) {
         bias.type.rank = 1;
         bias.type.dim[0] = d->outputs;
-        VTA_TRY(vtac_add_constant(g, NULL, &bias, &inputs[2], diag));
+        VTA_TRY(vtac_add_constant(g, NULL, &bias, &inputs[VTAC_GEMM_C], diag));
     }
     VTA_TRY(add_node(g, &like, VTAC_OP_GEMM, inputs, 3, &out, diag));
     VTA_TRY(reshape_value(g, &like, type.dim, type.rank, &out, diag));

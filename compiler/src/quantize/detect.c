@@ -2,38 +2,25 @@
  *
  * Detections of whole models, quantized against float: how many of the float model's boxes the quantized one
  * finds again. Outputs are known by their form: boxes have four numbers a row, scores and classes one number
- * for each box; or one output has rows of five to seven numbers.
+ * for each box; or one output has rows of five to seven numbers; or an output is a table with a row for each
+ * place.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect.h"
 #include "vta/fail.h"
 #include "vtac/load.h"
 #include "vtac/pass.h"
-#include "vtac/quantize.h"
 
-enum { MAX_BOXES = 1000 }; /* of a sample: those with the highest scores */
-
-#define MIN_OVERLAP 0.5
 /* Shares of both models' boxes that are matched. */
-#define GOOD_SHARE  0.95
-#define BAD_SHARE   0.75
-
-typedef struct detected_box {
-    double low[2], high[2], score;
-    int64_t class_;
-    bool taken;
-} detected_box;
-
-typedef struct detected {
-    detected_box *boxes;
-    size_t count;
-} detected;
+#define GOOD_SHARE 0.98
+#define BAD_SHARE  0.75
 
 /* The outputs of detections, by number; -1: none. */
 typedef struct detect_form {
-    int64_t boxes, scores, classes, rows;
+    int64_t boxes, scores, classes, rows, table;
 } detect_form;
 
 static size_t elements_of(const vta_tensor_info *info)
@@ -81,20 +68,31 @@ static detect_form find_form(const vta_model *model)
         if (width == 4) {
             const int64_t scores = find_column(model, count, true, i);
             if (scores >= 0) {
-                return (detect_form){i, scores, find_column(model, count, false, i), -1};
+                return (detect_form){i, scores, find_column(model, count, false, i), -1, -1};
             }
         }
+        if (vtac_is_box_table(info.rank, info.dim, vta_model_output_data(model, i))) {
+            return (detect_form){-1, -1, -1, -1, i};
+        }
         if (width >= 5 && width <= 7 && vta_model_output_count(model) == 1) {
-            return (detect_form){-1, -1, -1, i};
+            return (detect_form){-1, -1, -1, i, -1};
         }
     }
-    return (detect_form){-1, -1, -1, -1};
+    return (detect_form){-1, -1, -1, -1, -1};
 }
 
 static int by_score(const void *a, const void *b)
 {
-    const detected_box *x = a, *y = b;
+    const vtac_detected_box *x = a, *y = b;
     return x->score > y->score ? -1 : x->score < y->score ? 1 : 0;
+}
+
+void vtac_sort_boxes(vtac_detected *d)
+{
+    if (d->count > 0) {
+        qsort(d->boxes, d->count, sizeof *d->boxes, by_score);
+    }
+    d->count = d->count < VTAC_MAX_BOXES ? d->count : VTAC_MAX_BOXES;
 }
 
 static int64_t whole_number(const vta_tensor_info *info, const void *data, size_t at)
@@ -109,7 +107,7 @@ static int64_t whole_number(const vta_tensor_info *info, const void *data, size_
     }
 }
 
-static void set_corners(detected_box *box, const float *row)
+static void set_corners(vtac_detected_box *box, const float *row)
 {
     for (int k = 0; k < 2; k++) {
         box->low[k] = (double)row[k];
@@ -118,7 +116,7 @@ static void set_corners(detected_box *box, const float *row)
 }
 
 /* Boxes whose second corner is before the first are a centre and a size. */
-static void fix_centres(const detected *d)
+static void fix_centres(const vtac_detected *d)
 {
     bool corners = true;
     for (size_t i = 0; i < d->count; i++) {
@@ -135,8 +133,20 @@ static void fix_centres(const detected *d)
     }
 }
 
+/* Drops boxes that were cut off at the border of the picture to nothing: they overlap nothing. */
+static void drop_lines(vtac_detected *d)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        if (d->boxes[i].high[0] > d->boxes[i].low[0] && d->boxes[i].high[1] > d->boxes[i].low[1]) {
+            d->boxes[kept++] = d->boxes[i];
+        }
+    }
+    d->count = kept;
+}
+
 /* Rows of 5 and 6 numbers: corners, score, class; of 7: the picture, corners, class, score. */
-static void read_row(detected_box *box, const float *row, int64_t width)
+static void read_row(vtac_detected_box *box, const float *row, int64_t width)
 {
     set_corners(box, width == 7 ? row + 1 : row);
     box->score = (double)row[width == 7 ? 6 : 4];
@@ -144,7 +154,7 @@ static void read_row(detected_box *box, const float *row, int64_t width)
     box->class_ = kind > -1e9 && kind < 1e9 ? (int64_t)kind : 0;
 }
 
-static void read_box(const vta_model *model, const detect_form *form, detected_box *box, size_t at)
+static void read_box(const vta_model *model, const detect_form *form, vtac_detected_box *box, size_t at)
 {
     const float *scores = vta_model_output_data(model, (uint32_t)form->scores);
     set_corners(box, (const float *)vta_model_output_data(model, (uint32_t)form->boxes) + 4 * at);
@@ -156,18 +166,24 @@ static void read_box(const vta_model *model, const detect_form *form, detected_b
 }
 
 /* Reads the boxes of the last run, the highest scores first. Boxes with no score above 0 fill tables up. */
-static vta_status read_boxes(const vta_model *model, const detect_form *form, detected *out, vta_diag *diag)
+static vta_status read_boxes(const vta_model *model, const detect_form *form, vtac_detected *out,
+                             vta_diag *diag)
 {
-    const uint32_t first = (uint32_t)(form->rows >= 0 ? form->rows : form->boxes);
+    const uint32_t first = (uint32_t)(form->table >= 0  ? form->table
+                                      : form->rows >= 0 ? form->rows
+                                                        : form->boxes);
     const vta_tensor_info info = vta_model_output(model, first);
+    if (form->table >= 0) {
+        return vtac_read_box_table(info.rank, info.dim, vta_model_output_data(model, first), out, diag);
+    }
     const int64_t width = width_of(&info);
     const size_t count = width > 0 ? elements_of(&info) / (size_t)width : 0;
-    *out = (detected){.boxes = calloc(count + 1, sizeof *out->boxes)};
+    *out = (vtac_detected){.boxes = calloc(count + 1, sizeof *out->boxes)};
     if (out->boxes == NULL) {
         return vta_no_memory(diag);
     }
     for (size_t i = 0; i < count; i++) {
-        detected_box box = {.score = 0.0};
+        vtac_detected_box box = {.score = 0.0};
         if (form->rows >= 0) {
             read_row(&box, (const float *)vta_model_output_data(model, first) + i * (size_t)width, width);
         } else {
@@ -178,12 +194,12 @@ static vta_status read_boxes(const vta_model *model, const detect_form *form, de
         }
     }
     fix_centres(out);
-    qsort(out->boxes, out->count, sizeof *out->boxes, by_score);
-    out->count = out->count < MAX_BOXES ? out->count : MAX_BOXES;
+    drop_lines(out);
+    vtac_sort_boxes(out);
     return VTA_OK;
 }
 
-static double overlap_of(const detected_box *a, const detected_box *b)
+double vtac_overlap_of(const vtac_detected_box *a, const vtac_detected_box *b)
 {
     double both = 1.0, size_a = 1.0, size_b = 1.0;
     for (int k = 0; k < 2; k++) {
@@ -195,15 +211,14 @@ static double overlap_of(const detected_box *a, const detected_box *b)
     return all > 0.0 ? both / all : 0.0;
 }
 
-/* Each box of the float model, the surest first, takes the box of its class with the largest overlap. */
-static void match_boxes(const detected *floats, const detected *bytes, vtac_detections *to)
+void vtac_match_boxes(const vtac_detected *floats, const vtac_detected *bytes, vtac_detections *to)
 {
     for (size_t i = 0; i < floats->count; i++) {
-        detected_box *best = NULL;
-        double largest = MIN_OVERLAP;
+        vtac_detected_box *best = NULL;
+        double largest = VTAC_MIN_OVERLAP;
         for (size_t k = 0; k < bytes->count; k++) {
-            detected_box *b = &bytes->boxes[k];
-            const double overlap = overlap_of(&floats->boxes[i], b);
+            vtac_detected_box *b = &bytes->boxes[k];
+            const double overlap = vtac_overlap_of(&floats->boxes[i], b);
             if (!b->taken && b->class_ == floats->boxes[i].class_ && overlap >= largest) {
                 largest = overlap;
                 best = b;
@@ -255,15 +270,17 @@ static vta_status compare_sample(const vtac_loaded *both, const vtac_graph *trun
         }
         VTA_TRY(vta_model_run(both[m].model, diag));
     }
-    const detect_form form = find_form(both[0].model), again = find_form(both[1].model);
-    if ((form.boxes < 0 && form.rows < 0) || memcmp(&form, &again, sizeof form) != 0) {
+    /* A table is the floats': bytes may have spoilt what tells it from other outputs. */
+    const detect_form form = find_form(both[0].model);
+    const detect_form again = form.table >= 0 ? form : find_form(both[1].model);
+    if ((form.boxes < 0 && form.rows < 0 && form.table < 0) || memcmp(&form, &again, sizeof form) != 0) {
         return VTA_OK;
     }
-    detected found[2] = {{NULL, 0}, {NULL, 0}};
+    vtac_detected found[2] = {{NULL, 0}, {NULL, 0}};
     vta_status status = VTA_OK;
     VTA_TRY_OUT(read_boxes(both[0].model, &form, &found[0], diag));
     VTA_TRY_OUT(read_boxes(both[1].model, &form, &found[1], diag));
-    match_boxes(&found[0], &found[1], to);
+    vtac_match_boxes(&found[0], &found[1], to);
 out:
     free(found[0].boxes);
     free(found[1].boxes);
@@ -276,6 +293,16 @@ static vtac_quality mark_share(const vtac_detections *d)
     return share >= GOOD_SHARE ? VTAC_QUALITY_GOOD
            : share < BAD_SHARE ? VTAC_QUALITY_BAD
                                : VTAC_QUALITY_DOUBTFUL;
+}
+
+void vtac_close_detections(vtac_detections *found, vtac_quantize_report *report)
+{
+    if (found->floats + found->bytes > 0) {
+        found->overlap = found->matched > 0 ? found->overlap / (double)found->matched : 0.0;
+        found->quality = mark_share(found);
+        report->detections = *found;
+        report->quality = found->quality > report->quality ? found->quality : report->quality;
+    }
 }
 
 static vta_status load_model(vtac_graph *graph, vtac_loaded *out, vta_diag *diag)
@@ -298,12 +325,7 @@ vta_status vtac_quant_detections(vtac_graph *floats, vtac_graph *bytes, const vt
         VTA_TRY_OUT(vtac_progress_at(progress, "comparing detections", NULL, s, samples->count, diag));
         VTA_TRY_OUT(compare_sample(both, trunk, samples, s, &found, diag));
     }
-    if (found.floats + found.bytes > 0) {
-        found.overlap = found.matched > 0 ? found.overlap / (double)found.matched : 0.0;
-        found.quality = mark_share(&found);
-        report->detections = found;
-        report->quality = found.quality > report->quality ? found.quality : report->quality;
-    }
+    vtac_close_detections(&found, report);
 out:
     vtac_unload(&both[0]);
     vtac_unload(&both[1]);

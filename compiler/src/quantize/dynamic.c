@@ -34,7 +34,8 @@ static vtac_node_id only_reader(const vtac_graph *g, vtac_value_id value)
 
 static vtac_value_id other_operand(const vtac_node *node, vtac_value_id one)
 {
-    return node->input_count != 2 ? 0 : node->inputs[0] == one ? node->inputs[1] : node->inputs[0];
+    const vtac_value_id a = node->inputs[VTAC_BINARY_A];
+    return node->input_count != 2 ? 0 : a == one ? node->inputs[VTAC_BINARY_B] : a;
 }
 
 /* The factor that multiplies the scale in a value; *constant is 0 where it is the scale itself. */
@@ -50,14 +51,15 @@ static bool is_scaled(const vtac_graph *g, vtac_value_id value, vtac_value_id sc
     }
     const vtac_node *node = &g->nodes[id];
     *constant = other_operand(node, scale);
-    return (node->inputs[0] == scale || node->inputs[1] == scale) && g->values[*constant].constant != NULL;
+    return (node->inputs[VTAC_BINARY_A] == scale || node->inputs[VTAC_BINARY_B] == scale) &&
+           g->values[*constant].constant != NULL;
 }
 
 /* True if the weights have one zero point, once or for each output, or none. */
 static bool has_one_zero(const vtac_graph *g, const vtac_node *node)
 {
-    const vtac_tensor *zero = vtac_in_constant(g, node, 3);
-    bool one = vtac_in_type(g, node, 3) == NULL || zero != NULL;
+    const vtac_tensor *zero = vtac_in_constant(g, node, VTAC_CONV_INTEGER_WEIGHT_ZERO);
+    bool one = vtac_in_type(g, node, VTAC_CONV_INTEGER_WEIGHT_ZERO) == NULL || zero != NULL;
     for (int64_t i = 0; one && zero != NULL && i < vtac_type_elements(&zero->type); i++) {
         one = vtac_tensor_int(zero, i) == vtac_tensor_int(zero, 0);
     }
@@ -67,19 +69,21 @@ static bool has_one_zero(const vtac_graph *g, const vtac_node *node)
 static bool find_product(const vtac_graph *g, const vtac_node *node, dynamic_product *p)
 {
     if ((node->op != VTAC_OP_MATMUL_INTEGER && node->op != VTAC_OP_CONV_INTEGER) ||
-        vtac_in_constant(g, node, 1) == NULL || node->input_count < 3 || !has_one_zero(g, node)) {
+        vtac_in_constant(g, node, VTAC_CONV_INTEGER_WEIGHT) == NULL ||
+        node->input_count <= VTAC_CONV_INTEGER_X_ZERO || !has_one_zero(g, node)) {
         return false;
     }
-    const vtac_node_id from = g->values[node->inputs[0]].node;
+    const vtac_node_id from = g->values[node->inputs[VTAC_CONV_INTEGER_X]].node;
     const vtac_node_id cast = only_reader(g, node->outputs[0]);
     const vtac_node *maker = from != 0 ? &g->nodes[from] : NULL;
-    if (maker == NULL || maker->op != VTAC_OP_DYNAMIC_QUANTIZE || node->inputs[0] != maker->outputs[0] ||
-        node->inputs[2] != maker->outputs[2] || cast == 0 || g->nodes[cast].op != VTAC_OP_CAST ||
-        g->values[g->nodes[cast].outputs[0]].type.dtype != VTAC_F32) {
+    if (maker == NULL || maker->op != VTAC_OP_DYNAMIC_QUANTIZE ||
+        node->inputs[VTAC_CONV_INTEGER_X] != maker->outputs[0] ||
+        node->inputs[VTAC_CONV_INTEGER_X_ZERO] != maker->outputs[VTAC_DYNAMIC_QUANTIZE_ZERO] || cast == 0 ||
+        g->nodes[cast].op != VTAC_OP_CAST || g->values[g->nodes[cast].outputs[0]].type.dtype != VTAC_F32) {
         return false;
     }
-    p->x = maker->inputs[0];
-    p->scale = maker->outputs[1];
+    p->x = maker->inputs[VTAC_DYNAMIC_QUANTIZE_X];
+    p->scale = maker->outputs[VTAC_DYNAMIC_QUANTIZE_SCALE];
     p->sums = g->nodes[cast].outputs[0];
     p->multiply = only_reader(g, p->sums);
     return p->multiply != 0 && g->nodes[p->multiply].op == VTAC_OP_MUL &&
@@ -89,8 +93,8 @@ static bool find_product(const vtac_graph *g, const vtac_node *node, dynamic_pro
 /* The weights without their zero point, as floats. */
 static vta_status convert_weights(const vtac_splitter *s, vtac_value_id *out)
 {
-    const vtac_tensor *w = vtac_in_constant(s->graph, &s->like, 1);
-    const vtac_tensor *zero = vtac_in_constant(s->graph, &s->like, 3);
+    const vtac_tensor *w = vtac_in_constant(s->graph, &s->like, VTAC_CONV_INTEGER_WEIGHT);
+    const vtac_tensor *zero = vtac_in_constant(s->graph, &s->like, VTAC_CONV_INTEGER_WEIGHT_ZERO);
     const int64_t count = vtac_type_elements(&w->type);
     const int64_t offset = zero != NULL ? vtac_tensor_int(zero, 0) : 0;
     float *to = vta_arena_array(&s->graph->arena, (size_t)count + 1, sizeof *to);
@@ -113,7 +117,7 @@ static vta_status make_static(vtac_graph *graph, const vtac_node *node, const dy
     const vtac_op op = node->op == VTAC_OP_CONV_INTEGER ? VTAC_OP_CONV : VTAC_OP_MATMUL;
     vtac_value_id inputs[] = {p->x, 0};
     vtac_value_id result[] = {0, p->constant};
-    VTA_TRY(convert_weights(&product, &inputs[1]));
+    VTA_TRY(convert_weights(&product, &inputs[VTAC_PRODUCT_WEIGHT]));
     VTA_TRY(vtac_split_add(&product, op, inputs, 2, product.like.attrs, product.like.attr_count, &result[0]));
     VTA_TRY(p->constant != 0 ? vtac_split_add(&multiply, VTAC_OP_MUL, result, 2, NULL, 0, &result[0])
                              : VTA_OK);

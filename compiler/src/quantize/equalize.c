@@ -43,7 +43,8 @@ static bool is_conv(const vtac_quant_plan *plan, vtac_node_id id)
     const vtac_node *node = &plan->graph->nodes[id];
     return id != 0 && id < plan->node_room && plan->active[id] && node->op == VTAC_OP_CONV &&
            vtac_quant_is_product(plan->graph, node, &axis) &&
-           (vtac_in_type(plan->graph, node, 2) == NULL || vtac_in_constant(plan->graph, node, 2) != NULL);
+           (vtac_in_type(plan->graph, node, VTAC_CONV_BIAS) == NULL ||
+            vtac_in_constant(plan->graph, node, VTAC_CONV_BIAS) != NULL);
 }
 
 static bool find_pair(const vtac_quant_plan *plan, vtac_node_id first, layer_pair *out)
@@ -60,7 +61,7 @@ static bool find_pair(const vtac_quant_plan *plan, vtac_node_id first, layer_pai
         return false;
     }
     const int64_t group = vtac_attr_int(&g->nodes[next], "group", 1);
-    *out = (layer_pair){first, next, vtac_in_type(g, &g->nodes[first], 1)->dim[0]};
+    *out = (layer_pair){first, next, vtac_in_type(g, &g->nodes[first], VTAC_CONV_WEIGHT)->dim[0]};
     return group == 1 || group == out->channels;
 }
 
@@ -94,12 +95,12 @@ static vta_status open_layer(const vtac_quant_plan *plan, vtac_node_id id, layer
     if (out->w != NULL) {
         return VTA_OK;
     }
-    const vtac_type type = *vtac_in_type(plan->graph, &plan->graph->nodes[id], 1);
+    const vtac_type type = *vtac_in_type(plan->graph, &plan->graph->nodes[id], VTAC_CONV_WEIGHT);
     *out = (layer_weights){.count = vtac_type_elements(&type), .outputs = type.dim[0], .inputs = type.dim[1]};
     out->taps = out->count / (out->outputs * out->inputs);
-    VTA_TRY(own_constant(plan, id, 1, &out->w, diag));
-    const bool biased = vtac_in_type(plan->graph, &plan->graph->nodes[id], 2) != NULL;
-    return biased ? own_constant(plan, id, 2, &out->bias, diag) : VTA_OK;
+    VTA_TRY(own_constant(plan, id, VTAC_CONV_WEIGHT, &out->w, diag));
+    const bool biased = vtac_in_type(plan->graph, &plan->graph->nodes[id], VTAC_CONV_BIAS) != NULL;
+    return biased ? own_constant(plan, id, VTAC_CONV_BIAS, &out->bias, diag) : VTA_OK;
 }
 
 /* The channel that an element of the second layer's weights reads. A depthwise one reads as it writes, in

@@ -42,8 +42,9 @@ bool vtac_quant_is_bounded(const vtac_graph *g, vtac_node_id id)
         [VTAC_OP_GRU] = true,     [VTAC_OP_HARD_SIGMOID] = true, [VTAC_OP_LSTM] = true, [VTAC_OP_RNN] = true,
         [VTAC_OP_SIGMOID] = true, [VTAC_OP_SOFTMAX] = true,      [VTAC_OP_TANH] = true};
     const vtac_node *node = &g->nodes[id];
-    const bool clips = id != 0 && node->op == VTAC_OP_CLIP && vtac_in_constant(g, node, 1) != NULL &&
-                       vtac_in_constant(g, node, 2) != NULL;
+    const bool clips = id != 0 && node->op == VTAC_OP_CLIP &&
+                       vtac_in_constant(g, node, VTAC_CLIP_MIN) != NULL &&
+                       vtac_in_constant(g, node, VTAC_CLIP_MAX) != NULL;
     return clips || (id != 0 && bounded[node->op]);
 }
 

@@ -48,7 +48,7 @@ static vta_status mix_value(vtac_graph *g, vtac_value_id x, vtac_value_id y, vta
     VTA_TRY(add_pair(g, VTAC_OP_MUL, off, mask, &masked, diag));
     VTA_TRY(add_pair(g, VTAC_OP_ADD, x, masked, out, diag));
     vtac_replace_uses(g, y, *out);
-    return vtac_set_input(g, g->values[off].node, 0, y, diag);
+    return vtac_set_input(g, g->values[off].node, VTAC_BINARY_A, y, diag);
 }
 
 static vta_status mix_values(harm_walk *w, vta_diag *diag)

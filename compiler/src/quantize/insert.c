@@ -95,7 +95,7 @@ vta_status vtac_quant_wrap(vtac_graph *graph, vtac_value_id value, const vtac_qu
         vtac_swap_names(graph, value, *out);
     }
     vtac_replace_uses(graph, value, *out);
-    return vtac_set_input(graph, maker, 0, value, diag);
+    return vtac_set_input(graph, maker, VTAC_QDQ_X, value, diag);
 }
 
 vta_status vtac_quant_wrap_constant(vtac_graph *graph, vtac_value_id value, const vtac_quant_params *params,

@@ -43,7 +43,7 @@ static bool is_known_place(const char *place)
 static bool agrees_with_scales(const vtac_graph *g, const vtac_node *node, const vtac_type *x,
                                const vtac_type *y)
 {
-    const vtac_tensor *scales = vtac_in_constant(g, node, 2);
+    const vtac_tensor *scales = vtac_in_constant(g, node, VTAC_RESIZE_SCALES);
     bool agrees = vtac_find_attr(node, "axes") == NULL;
     for (uint32_t i = 0; agrees && scales != NULL && i < vtac_type_elements(&scales->type); i++) {
         agrees = i < x->rank && vtac_tensor_float(scales, i) * (double)x->dim[i] == (double)y->dim[i];
@@ -53,7 +53,7 @@ static bool agrees_with_scales(const vtac_graph *g, const vtac_node *node, const
 
 bool vtac_is_uneven_resize(const vtac_graph *g, const vtac_node *node)
 {
-    const vtac_type *x = vtac_in_type(g, node, 0);
+    const vtac_type *x = vtac_in_type(g, node, VTAC_RESIZE_X);
     const char *mode = vtac_attr_string(node, "mode", "nearest");
     const char *place = vtac_attr_string(node, "coordinate_transformation_mode", "half_pixel");
     const bool cubic = strcmp(mode, "cubic") == 0;
@@ -147,7 +147,7 @@ static vta_status interpolate_axis(const interpolation *p, vtac_value_id *x)
 
 vta_status vtac_split_resize(const vtac_splitter *s)
 {
-    const vtac_type x = *vtac_in_type(s->graph, &s->like, 0);
+    const vtac_type x = *vtac_in_type(s->graph, &s->like, VTAC_RESIZE_X);
     const vtac_type y = s->graph->values[s->like.outputs[0]].type;
     interpolation p = {
         .s = s,
@@ -155,7 +155,7 @@ vta_status vtac_split_resize(const vtac_splitter *s)
         .cubic = strcmp(vtac_attr_string(&s->like, "mode", ""), "cubic") == 0,
         .coefficient = vtac_attr_float(&s->like, "cubic_coeff_a", -0.75),
     };
-    vtac_value_id value = s->like.inputs[0];
+    vtac_value_id value = s->like.inputs[VTAC_RESIZE_X];
     for (p.axis = 2; p.axis < x.rank; p.axis++) {
         p.from = x.dim[p.axis];
         p.to = y.dim[p.axis];

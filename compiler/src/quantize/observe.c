@@ -318,8 +318,8 @@ static vtac_quant_range bounds_of(const vtac_graph *g, vtac_node_id id)
         return bounds;
     }
     if (node->op == VTAC_OP_CLIP) {
-        const vtac_tensor *low = vtac_in_constant(g, node, 1);
-        const vtac_tensor *high = vtac_in_constant(g, node, 2);
+        const vtac_tensor *low = vtac_in_constant(g, node, VTAC_CLIP_MIN);
+        const vtac_tensor *high = vtac_in_constant(g, node, VTAC_CLIP_MAX);
         bounds.low = low != NULL ? vtac_tensor_float(low, 0) : bounds.low;
         bounds.high = high != NULL ? vtac_tensor_float(high, 0) : bounds.high;
     }
@@ -358,10 +358,10 @@ void vtac_quant_centre_factors(const vtac_quant_observer *o)
     for (vtac_node_id n = 1; n < plan->node_room; n++) {
         const vtac_node *node = &plan->graph->nodes[n];
         const bool pair = plan->active[n] && !node->dead && vtac_quant_is_pair(plan->graph, node);
-        if (!pair || o->of[node->inputs[1]] == 0) {
+        if (!pair || o->of[node->inputs[VTAC_MATMUL_B]] == 0) {
             continue;
         }
-        vtac_quant_range *range = &head_of(o, node->inputs[1])->range;
+        vtac_quant_range *range = &head_of(o, node->inputs[VTAC_MATMUL_B])->range;
         const double step = fmax(range->low / INT8_MIN, range->high / INT8_MAX);
         if (range->low < 0.0) {
             range->low = step * INT8_MIN;

@@ -63,7 +63,8 @@ enum { COUNT = sizeof parts / sizeof parts[0] };
 static vta_status take_apart(vtac_graph *graph, vtac_node_id id, vta_diag *diag)
 {
     const vtac_node node = graph->nodes[id];
-    vtac_value_id values[PARTS + COUNT] = {[X] = node.inputs[0], [GAIN] = node.inputs[1]};
+    vtac_value_id values[PARTS + COUNT] = {
+        [X] = node.inputs[VTAC_NORM_X], [GAIN] = node.inputs[VTAC_NORM_SCALE]};
     VTA_TRY(add_number(graph, 2.0F, &values[TWO], diag));
     VTA_TRY(add_axis(graph, &values[AXIS], diag));
     VTA_TRY(add_number(graph, (float)vtac_attr_float(&node, "epsilon", 1e-5), &values[EPSILON], diag));
@@ -85,9 +86,9 @@ vta_status vtac_quant_take_apart(vtac_graph *graph, vta_diag *diag)
         const vtac_node *node = &graph->nodes[id];
         const bool last =
             !node->dead && node->op == VTAC_OP_RMS_NORMALIZATION &&
-            vtac_in_type(graph, node, 0)->dtype == VTAC_F32 &&
+            vtac_in_type(graph, node, VTAC_NORM_X)->dtype == VTAC_F32 &&
             (vtac_attr_int(node, "axis", -1) == -1 ||
-             vtac_attr_int(node, "axis", -1) == (int64_t)vtac_in_type(graph, node, 0)->rank - 1);
+             vtac_attr_int(node, "axis", -1) == (int64_t)vtac_in_type(graph, node, VTAC_NORM_X)->rank - 1);
         VTA_TRY(last ? take_apart(graph, id, diag) : VTA_OK);
     }
     return vtac_graph_sort(graph, diag);

@@ -29,7 +29,7 @@ double vtac_quant_tap_share(const vtac_graph *graph, const vtac_node *node)
     vta_diag diag = {0};
     double share = 1.0;
     if (node->op == VTAC_OP_CONV_TRANSPOSE) {
-        const uint32_t axes = vtac_in_type(graph, node, 0)->rank - 2;
+        const uint32_t axes = vtac_in_type(graph, node, VTAC_CONV_X)->rank - 2;
         if (vtac_int_list(node, "strides", axes, 1, stride, &diag) == VTA_OK) {
             for (uint32_t i = 0; i < axes; i++) {
                 share /= (double)stride[i];
@@ -76,8 +76,8 @@ static bool read_window(const vtac_node *node, const vtac_type *x, const vtac_ty
 
 static bool read_conv(const vtac_graph *g, const vtac_node *node, vtac_quant_patches *p)
 {
-    const vtac_type *x = vtac_in_type(g, node, 0);
-    const vtac_type *w = vtac_in_type(g, node, 1);
+    const vtac_type *x = vtac_in_type(g, node, VTAC_CONV_X);
+    const vtac_type *w = vtac_in_type(g, node, VTAC_CONV_WEIGHT);
     const vtac_type *y = &g->values[node->outputs[0]].type;
     p->axes = x->rank - 2;
     if (!read_window(node, x, w, p)) {
@@ -100,10 +100,10 @@ static bool read_conv(const vtac_graph *g, const vtac_node *node, vtac_quant_pat
 /* Rows of a matrix: a picture of one pixel each. */
 static void read_matrix(const vtac_graph *g, const vtac_node *node, uint32_t axis, vtac_quant_patches *p)
 {
-    const vtac_type *w = vtac_in_type(g, node, 1);
+    const vtac_type *w = vtac_in_type(g, node, VTAC_PRODUCT_WEIGHT);
     const bool columns = node->op == VTAC_OP_GEMM && vtac_attr_int(node, "transA", 0) != 0;
     p->channels = w->dim[1 - axis];
-    p->images = vtac_type_elements(vtac_in_type(g, node, 0)) / p->channels;
+    p->images = vtac_type_elements(vtac_in_type(g, node, VTAC_PRODUCT_X)) / p->channels;
     p->channel_step = columns ? p->images : 1;
     p->image_step = columns ? 1 : p->channels;
 }
@@ -113,10 +113,10 @@ void vtac_quant_patches_plan(const vtac_quant_plan *plan, vtac_node_id product, 
 {
     const vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[product];
-    const vtac_type *w = vtac_in_type(g, node, 1);
+    const vtac_type *w = vtac_in_type(g, node, VTAC_PRODUCT_WEIGHT);
     uint32_t axis;
     *out = (vtac_quant_patches){
-        .x = node->inputs[0], .taps = 1, .positions = 1, .share = vtac_quant_tap_share(g, node)};
+        .x = node->inputs[VTAC_PRODUCT_X], .taps = 1, .positions = 1, .share = vtac_quant_tap_share(g, node)};
     if (!vtac_quant_is_product(g, node, &axis)) {
         return;
     }

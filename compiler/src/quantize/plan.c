@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "early.h"
 #include "half.h"
 #include "relative.h"
 #include "vta/fail.h"
@@ -55,7 +56,7 @@ static bool stays_float(const vtac_graph *g, const vtac_node *node)
 /* The reason that keeps an operator of products float. */
 static const char *why_no_product(const vtac_graph *graph, const vtac_node *node)
 {
-    if (vtac_in_constant(graph, node, 1) == NULL) {
+    if (vtac_in_constant(graph, node, VTAC_PRODUCT_WEIGHT) == NULL) {
         return "its weights are constant, those here change with the input";
     }
     return node->op == VTAC_OP_CONV_TRANSPOSE
@@ -74,9 +75,8 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
     } else if (stays_float(graph, node)) {
         (void)snprintf(text, 128, "it has no 8-bit %s", vtac_op_get(node->op)->name);
     } else if (roles[node->op].role == QUANT_RECURRENT && !vtac_recurrent_is_plain(graph, node)) {
-        (void)snprintf(
-            text, 128,
-            "its states are given or read at the end, a sequence is cut, or its functions are others");
+        (void)snprintf(text, 128,
+                       "its weights are not known, a sequence is cut, or its functions are others");
     } else if (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(graph, node, &axis)) {
         (void)snprintf(text, 128, "%s", why_no_product(graph, node));
     } else {
@@ -86,9 +86,9 @@ void vtac_why_float(const vtac_graph *graph, const vtac_node *node, char text[12
 
 bool vtac_quant_is_pair(const vtac_graph *graph, const vtac_node *node)
 {
-    return node->op == VTAC_OP_MATMUL && vtac_in_constant(graph, node, 0) == NULL &&
-           vtac_in_constant(graph, node, 1) == NULL && vtac_in_type(graph, node, 0)->rank > 1 &&
-           vtac_in_type(graph, node, 1)->rank > 1;
+    return node->op == VTAC_OP_MATMUL && vtac_in_constant(graph, node, VTAC_MATMUL_B) == NULL &&
+           vtac_in_type(graph, node, VTAC_MATMUL_A)->rank > 1 &&
+           vtac_in_type(graph, node, VTAC_MATMUL_B)->rank > 1;
 }
 
 static uint32_t operands_of(const vtac_graph *graph, const vtac_node *node)
@@ -122,7 +122,8 @@ bool vtac_quant_may_be_product(const vtac_node *node)
 
 bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint32_t *axis)
 {
-    const vtac_tensor *w = roles[node->op].role == QUANT_PRODUCT ? vtac_in_constant(graph, node, 1) : NULL;
+    const vtac_tensor *w =
+        roles[node->op].role == QUANT_PRODUCT ? vtac_in_constant(graph, node, VTAC_PRODUCT_WEIGHT) : NULL;
     if (w == NULL || (w->type.dtype != VTAC_F32 && !vtac_quant_is_half(w->type.dtype)) || w->type.rank < 2) {
         return false;
     }
@@ -133,7 +134,7 @@ bool vtac_quant_is_product(const vtac_graph *graph, const vtac_node *node, uint3
     const bool fits = node->op == VTAC_OP_CONV_TRANSPOSE
                           ? w->type.rank == 4 && vtac_attr_int(node, "group", 1) == 1
                           : node->op == VTAC_OP_CONV || w->type.rank == 2;
-    return fits && graph->values[node->inputs[0]].constant == NULL;
+    return fits && graph->values[node->inputs[VTAC_PRODUCT_X]].constant == NULL;
 }
 
 bool vtac_quant_is_recurrent(const vtac_graph *graph, const vtac_node *node)
@@ -143,8 +144,9 @@ bool vtac_quant_is_recurrent(const vtac_graph *graph, const vtac_node *node)
 
 static uint64_t recurrent_macs(const vtac_graph *graph, const vtac_node *node)
 {
-    const vtac_type *x = vtac_in_type(graph, node, 0), *w = vtac_in_type(graph, node, 1);
-    const vtac_type *r = vtac_in_type(graph, node, 2);
+    const vtac_type *x = vtac_in_type(graph, node, VTAC_RECURRENT_X);
+    const vtac_type *w = vtac_in_type(graph, node, VTAC_RECURRENT_W);
+    const vtac_type *r = vtac_in_type(graph, node, VTAC_RECURRENT_R);
     return (uint64_t)(x->dim[0] * x->dim[1] * (vtac_type_elements(w) + vtac_type_elements(r)));
 }
 
@@ -157,8 +159,8 @@ uint64_t vtac_quant_macs(const vtac_graph *graph, const vtac_node *node)
     if (!vtac_quant_is_product(graph, node, &axis)) {
         return 0;
     }
-    const vtac_type *w = &vtac_in_constant(graph, node, 1)->type;
-    const vtac_type *y = node->op == VTAC_OP_CONV_TRANSPOSE ? vtac_in_type(graph, node, 0)
+    const vtac_type *w = &vtac_in_constant(graph, node, VTAC_PRODUCT_WEIGHT)->type;
+    const vtac_type *y = node->op == VTAC_OP_CONV_TRANSPOSE ? vtac_in_type(graph, node, VTAC_PRODUCT_X)
                                                             : &graph->values[node->outputs[0]].type;
     const int64_t channels = w->dim[node->op == VTAC_OP_CONV_TRANSPOSE ? 0 : axis];
     return channels > 0 ? (uint64_t)(vtac_type_elements(y) * (vtac_type_elements(w) / channels)) : 0;
@@ -171,8 +173,9 @@ static bool is_centre(const vtac_graph *g, const vtac_node *node)
     const vtac_value *mean = &g->values[node->outputs[0]];
     for (uint32_t i = 0; node->op == VTAC_OP_REDUCE_MEAN && i < mean->user_count; i++) {
         const vtac_node *user = &g->nodes[mean->users[i]];
-        if (!user->dead && user->op == VTAC_OP_SUB && user->inputs[0] == node->inputs[0] &&
-            user->inputs[1] == node->outputs[0]) {
+        if (!user->dead && user->op == VTAC_OP_SUB &&
+            user->inputs[VTAC_BINARY_A] == node->inputs[VTAC_REDUCE_X] &&
+            user->inputs[VTAC_BINARY_B] == node->outputs[0]) {
             return true;
         }
     }
@@ -195,8 +198,8 @@ static bool is_small(const vtac_quant_plan *plan, const vtac_node *node)
 {
     enum { MIN_PRODUCTS = 4 }; /* an element that comes or goes */
     const vtac_graph *g = plan->graph;
-    const vtac_tensor *w = vtac_in_constant(g, node, 1);
-    const vtac_node_id maker = maker_of(g, node->inputs[0]);
+    const vtac_tensor *w = vtac_in_constant(g, node, VTAC_PRODUCT_WEIGHT);
+    const vtac_node_id maker = maker_of(g, node->inputs[VTAC_PRODUCT_X]);
     uint32_t axis;
     if (maker == 0 ||
         (g->nodes[maker].op != VTAC_OP_SOFTMAX &&
@@ -204,7 +207,7 @@ static bool is_small(const vtac_quant_plan *plan, const vtac_node *node)
         !vtac_quant_is_product(g, node, &axis)) {
         return false;
     }
-    const double x = (double)vtac_type_elements(vtac_in_type(g, node, 0));
+    const double x = (double)vtac_type_elements(vtac_in_type(g, node, VTAC_PRODUCT_X));
     const double y = (double)vtac_type_elements(&g->values[node->outputs[0]].type);
     return y * (double)vtac_type_elements(&w->type) / (double)w->type.dim[axis] < MIN_PRODUCTS * (x + y);
 }
@@ -238,11 +241,12 @@ static bool is_other_plane(const vtac_graph *g, const vtac_node *node)
     if (node->op != VTAC_OP_INSTANCE_NORMALIZATION && node->op != VTAC_OP_GROUP_NORMALIZATION) {
         return false;
     }
-    const vtac_type *x = vtac_in_type(g, node, 0);
+    const vtac_type *x = vtac_in_type(g, node, VTAC_NORM_X);
     const int64_t groups = x->rank < 3 ? 1 : vtac_attr_int(node, "num_groups", x->dim[1]);
     return x->rank < 3 || x->dim[0] < 1 || groups < 1 ||
            vtac_type_elements(x) / x->dim[0] / groups > VTAC_PLANES_LARGEST ||
-           vtac_in_constant(g, node, 1) == NULL || vtac_in_constant(g, node, 2) == NULL;
+           vtac_in_constant(g, node, VTAC_NORM_SCALE) == NULL ||
+           vtac_in_constant(g, node, VTAC_NORM_BIAS) == NULL;
 }
 
 /* True if a node could be quantized at all. */
@@ -257,7 +261,8 @@ static bool is_eligible(const vtac_quant_plan *plan, vtac_node_id id)
     if (plan->island[id] != 0) {
         return true;
     }
-    const bool looks_up = node->op == VTAC_OP_GATHER && vtac_in_constant(g, node, 1) == NULL;
+    const bool looks_up =
+        node->op == VTAC_OP_GATHER && vtac_in_constant(g, node, VTAC_GATHER_INDICES) == NULL;
     if (stays_float(g, node) || looks_up || is_centre(g, node) || is_small(plan, node) ||
         is_other_row(g, node) || is_other_plane(g, node) ||
         (roles[node->op].role == QUANT_PRODUCT && !vtac_quant_is_product(g, node, &axis) &&
@@ -407,7 +412,8 @@ static vta_status find_islands(const vtac_quant_plan *plan, vta_diag *diag)
     return VTA_OK;
 }
 
-/* True if a node follows an active node, or only moves elements in front of one. */
+/* True if a node follows an active node, or stands in front of one and only moves elements, or begins the
+ * network. */
 static bool beside_active(const vtac_quant_plan *plan, const vtac_node *node)
 {
     const vtac_graph *g = plan->graph;
@@ -417,7 +423,8 @@ static bool beside_active(const vtac_quant_plan *plan, const vtac_node *node)
             return true;
         }
     }
-    for (uint32_t i = 0; vtac_quant_moves(node) && i < node->output_count; i++) {
+    const bool before = vtac_quant_moves(node) || plan->early[node - g->nodes];
+    for (uint32_t i = 0; before && i < node->output_count; i++) {
         if (node->outputs[i] != 0 && plan->wanted[node->outputs[i]]) {
             return true;
         }
@@ -502,19 +509,21 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
                              .kept = kept,
                              .active = vta_arena_array(arena, nodes, sizeof(bool)),
                              .exact = vta_arena_array(arena, nodes, sizeof(bool)),
+                             .early = vta_arena_array(arena, nodes, sizeof(bool)),
                              .wanted = vta_arena_array(arena, values, sizeof(bool)),
                              .mask = vta_arena_array(arena, values, sizeof(bool)),
                              .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
                              .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
                              .node_room = (uint32_t)nodes,
                              .value_room = (uint32_t)values};
-    if (out->active == NULL || out->exact == NULL || out->wanted == NULL || out->mask == NULL ||
-        out->island == NULL || out->parent == NULL) {
+    if (out->active == NULL || out->exact == NULL || out->early == NULL || out->wanted == NULL ||
+        out->mask == NULL || out->island == NULL || out->parent == NULL) {
         return vta_no_memory(diag);
     }
     for (size_t n = 0; n < nodes; n++) {
         out->active[n] = false;
         out->exact[n] = false;
+        out->early[n] = false;
         out->island[n] = 0;
     }
     for (vtac_value_id v = 0; v < values; v++) {
@@ -524,6 +533,7 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
     }
     VTA_TRY(find_islands(out, diag));
     vtac_quant_mark_relative(out);
+    vtac_quant_mark_early(out);
     activate_all(out);
     vtac_quant_move_border(out);
     want_values(out);

@@ -23,6 +23,7 @@ typedef struct vtac_quant_plan {
     const bool *kept; /* by node: it stays float; NULL: none does */
     bool *active;     /* by node */
     bool *exact;      /* by node: its result needs more than 8 bits (relative.h) */
+    bool *early;      /* by node: it begins the network, and is quantized where 8 bits are read (early.h) */
     bool *wanted;     /* by value: it is to be quantized */
     bool *mask;       /* by value: it hides scores of a Softmax and stays as it is */
     uint32_t *island; /* by node: the function of one value, or the Softmax with its masks, that it is part

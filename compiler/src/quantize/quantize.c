@@ -120,7 +120,7 @@ static vta_status find_products(quantize_job *j, vta_diag *diag)
 static vta_status round_product(quantize_job *j, uint32_t at, vtac_quant_patches *patches, vta_diag *diag)
 {
     const vtac_node_id n = j->products[at].node;
-    const vtac_value_id x = j->graph->nodes[n].inputs[0];
+    const vtac_value_id x = j->graph->nodes[n].inputs[VTAC_PRODUCT_X];
     const double *means = NULL;
     int32_t zero;
     params_of(j, x, &j->x_scales[at], &zero);
@@ -514,7 +514,7 @@ static bool multiplies_floats(const vtac_graph *graph, const vtac_node *node)
         vtac_dtype_kind(graph->values[node->outputs[0]].type.dtype) != 'f') {
         return false;
     }
-    const vtac_value *x = &graph->values[node->inputs[0]];
+    const vtac_value *x = &graph->values[node->inputs[VTAC_PRODUCT_X]];
     return x->node == 0 || graph->nodes[x->node].op != VTAC_OP_DEQUANTIZE_LINEAR;
 }
 

@@ -16,7 +16,7 @@ typedef enum demand { NORM, LOGARITHM } demand;
 static bool is_square(const vtac_node *node)
 {
     return node->op == VTAC_OP_POW || node->op == VTAC_OP_ABS ||
-           (node->op == VTAC_OP_MUL && node->inputs[0] == node->inputs[1]);
+           (node->op == VTAC_OP_MUL && node->inputs[VTAC_BINARY_A] == node->inputs[VTAC_BINARY_B]);
 }
 
 static bool is_reduction(const vtac_node *node)
@@ -30,7 +30,8 @@ static bool is_reduction(const vtac_node *node)
 
 static bool has_constant(const vtac_graph *g, const vtac_node *node)
 {
-    return vtac_in_constant(g, node, 0) != NULL || vtac_in_constant(g, node, 1) != NULL;
+    return vtac_in_constant(g, node, VTAC_BINARY_A) != NULL ||
+           vtac_in_constant(g, node, VTAC_BINARY_B) != NULL;
 }
 
 /* True where the result of a node has the relative error of its operands. */
@@ -107,7 +108,7 @@ static vtac_value_id operand_of(const vtac_node *node, demand *how)
 {
     *how = node->op == VTAC_OP_LOG ? LOGARITHM : NORM;
     if (node->op == VTAC_OP_DIV) {
-        return node->inputs[1];
+        return node->inputs[VTAC_BINARY_B];
     }
     const bool reads = node->op == VTAC_OP_LOG || node->op == VTAC_OP_RECIPROCAL || node->op == VTAC_OP_SQRT;
     return reads ? node->inputs[0] : 0;

@@ -100,6 +100,7 @@ static bool is_pair(const vtac_graph *g, const vtac_node *node)
 static vta_status slice_half(const vtac_splitter *s, int64_t axis, int64_t half, vtac_value_id *out)
 {
     const int64_t words[] = {half, half + 1, axis};
+    static const uint32_t order[] = {VTAC_SLICE_STARTS, VTAC_SLICE_ENDS, VTAC_SLICE_AXES};
     vtac_value_id inputs[4] = {s->like.inputs[0]};
     for (uint32_t i = 0; i < 3; i++) {
         int64_t *word = vta_arena_array(&s->graph->arena, 1, sizeof *word);
@@ -109,7 +110,7 @@ static vta_status slice_half(const vtac_splitter *s, int64_t axis, int64_t half,
         *word = words[i];
         const vtac_tensor tensor = {
             .type = {.dtype = VTAC_I64, .rank = 1, .dim = {1}}, .data = word, .bytes = sizeof *word};
-        VTA_TRY(vtac_add_constant(s->graph, "", &tensor, &inputs[1 + i], s->diag));
+        VTA_TRY(vtac_add_constant(s->graph, "", &tensor, &inputs[order[i]], s->diag));
     }
     return vtac_split_add(s, VTAC_OP_SLICE, inputs, 4, NULL, 0, out);
 }
@@ -147,11 +148,13 @@ static int64_t item_of(const vtac_node *node, const char *name, size_t i, int64_
 static bool is_volume(const vtac_graph *g, const vtac_node *node)
 {
     enum { PAD_BEHIND = 3 }; /* place of the padding behind in depth */
-    const vtac_tensor *w = node->op == VTAC_OP_CONV_TRANSPOSE ? vtac_in_constant(g, node, 1) : NULL;
-    const bool biased = node->op == VTAC_OP_CONV_TRANSPOSE && vtac_in_type(g, node, 2) != NULL;
+    const vtac_tensor *w =
+        node->op == VTAC_OP_CONV_TRANSPOSE ? vtac_in_constant(g, node, VTAC_CONV_WEIGHT) : NULL;
+    const bool biased = node->op == VTAC_OP_CONV_TRANSPOSE && vtac_in_type(g, node, VTAC_CONV_BIAS) != NULL;
     return w != NULL && w->type.dtype == VTAC_F32 && w->type.rank == VOLUME &&
-           vtac_type_elements(&w->type) > 0 && is_float_of(g, node->inputs[0], NULL) &&
-           (!biased || (vtac_in_constant(g, node, 2) != NULL && is_float_of(g, node->inputs[2], NULL))) &&
+           vtac_type_elements(&w->type) > 0 && is_float_of(g, node->inputs[VTAC_CONV_X], NULL) &&
+           (!biased || (vtac_in_constant(g, node, VTAC_CONV_BIAS) != NULL &&
+                        is_float_of(g, node->inputs[VTAC_CONV_BIAS], NULL))) &&
            vtac_attr_int(node, "group", 1) == 1 &&
            strcmp(vtac_attr_string(node, "auto_pad", "NOTSET"), "NOTSET") == 0 &&
            vtac_find_attr(node, "output_shape") == NULL &&
@@ -163,7 +166,7 @@ static bool is_volume(const vtac_graph *g, const vtac_node *node)
 /* [c, o, kd, kh, kw] as [c, kd o, kh, kw] */
 static vta_status convert_weights(const vtac_splitter *s, vtac_value_id *out)
 {
-    const vtac_tensor *w = vtac_in_constant(s->graph, &s->like, 1);
+    const vtac_tensor *w = vtac_in_constant(s->graph, &s->like, VTAC_CONV_WEIGHT);
     const int64_t *dim = w->type.dim, plane = dim[3] * dim[4];
     float *to = vta_arena_array(&s->graph->arena, (size_t)vtac_type_elements(&w->type), sizeof *to);
     const float *from = w->data;
@@ -187,7 +190,7 @@ static vta_status convert_weights(const vtac_splitter *s, vtac_value_id *out)
 /* The bias, once for each tap in depth; 0: there is none. */
 static vta_status repeat_bias(const vtac_splitter *s, int64_t taps, vtac_value_id *out)
 {
-    const vtac_tensor *bias = vtac_in_constant(s->graph, &s->like, 2);
+    const vtac_tensor *bias = vtac_in_constant(s->graph, &s->like, VTAC_CONV_BIAS);
     *out = 0;
     if (bias == NULL) {
         return VTA_OK;
@@ -216,8 +219,8 @@ static vta_status reshape_value(const vtac_splitter *s, const int64_t *dims, uin
     memcpy(copy, dims, rank * sizeof *dims);
     const vtac_tensor shape = {
         .type = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, .data = copy, .bytes = rank * sizeof *copy};
-    vtac_value_id inputs[2] = {*value};
-    VTA_TRY(vtac_add_constant(s->graph, "", &shape, &inputs[1], s->diag));
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {*value};
+    VTA_TRY(vtac_add_constant(s->graph, "", &shape, &inputs[VTAC_RESHAPE_SHAPE], s->diag));
     return vtac_split_add(s, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, value);
 }
 
@@ -244,20 +247,22 @@ static vta_status add_planes(const vtac_splitter *s, int64_t taps, vtac_value_id
         {.name = "output_padding", .kind = VTAC_ATTR_INTS, .count = 2, .ints = more},
         {.name = "pads", .kind = VTAC_ATTR_INTS, .count = 4, .ints = pads},
     };
-    vtac_value_id inputs[3] = {*x};
-    VTA_TRY(convert_weights(s, &inputs[1]));
-    VTA_TRY(repeat_bias(s, taps, &inputs[2]));
-    return vtac_split_add(s, VTAC_OP_CONV_TRANSPOSE, inputs, inputs[2] == 0 ? 2 : 3, attrs, 4, x);
+    vtac_value_id inputs[VTAC_CONV_INPUTS] = {*x};
+    VTA_TRY(convert_weights(s, &inputs[VTAC_CONV_WEIGHT]));
+    VTA_TRY(repeat_bias(s, taps, &inputs[VTAC_CONV_BIAS]));
+    return vtac_split_add(s, VTAC_OP_CONV_TRANSPOSE, inputs, inputs[VTAC_CONV_BIAS] == 0 ? 2 : 3, attrs, 4,
+                          x);
 }
 
 static vta_status split_volume(const vtac_splitter *s)
 {
     const vtac_graph *g = s->graph;
-    const vtac_type from = g->values[s->like.inputs[0]].type, to = g->values[s->like.outputs[0]].type;
-    const int64_t taps = vtac_in_constant(g, &s->like, 1)->type.dim[DEPTH];
+    const vtac_type from = g->values[s->like.inputs[VTAC_CONV_X]].type,
+                    to = g->values[s->like.outputs[0]].type;
+    const int64_t taps = vtac_in_constant(g, &s->like, VTAC_CONV_WEIGHT)->type.dim[DEPTH];
     const int64_t slices[] = {from.dim[0] * from.dim[DEPTH], from.dim[1], from.dim[3], from.dim[4]};
     const int64_t back[] = {to.dim[0], to.dim[DEPTH], to.dim[1], to.dim[3], to.dim[4]};
-    vtac_value_id y = s->like.inputs[0];
+    vtac_value_id y = s->like.inputs[VTAC_CONV_X];
     VTA_TRY(swap_depth(s, &y));
     VTA_TRY(reshape_value(s, slices, 4, &y));
     VTA_TRY(add_planes(s, taps, &y));

@@ -45,8 +45,8 @@ static int64_t rows_of(const vtac_graph *g, vtac_value_id input)
     int64_t rows = WORDS;
     for (uint32_t i = 0; i < g->values[input].user_count; i++) {
         const vtac_node *node = &g->nodes[g->values[input].users[i]];
-        const vtac_tensor *table = node->dead ? NULL : vtac_in_constant(g, node, 0);
-        if (table != NULL && node->op == VTAC_OP_GATHER && node->inputs[1] == input &&
+        const vtac_tensor *table = node->dead ? NULL : vtac_in_constant(g, node, VTAC_GATHER_DATA);
+        if (table != NULL && node->op == VTAC_OP_GATHER && node->inputs[VTAC_GATHER_INDICES] == input &&
             vtac_attr_int(node, "axis", 0) == 0) {
             rows = table->type.dim[0];
         }
@@ -61,11 +61,11 @@ static void measure_steps(step_run *r)
     for (uint32_t i = 0; i < r->graph->order_count; i++) {
         const vtac_node *node = &r->graph->nodes[r->graph->order[i]];
         if (node->op == VTAC_OP_TENSOR_SCATTER) {
-            const vtac_type *cache = vtac_in_type(r->graph, node, 0);
+            const vtac_type *cache = vtac_in_type(r->graph, node, VTAC_TENSOR_SCATTER_CACHE);
             const int64_t axis = vtac_attr_int(node, "axis", -2);
             const uint32_t along = (uint32_t)(axis < 0 ? axis + cache->rank : axis);
             r->room = cache->dim[along] < r->room ? cache->dim[along] : r->room;
-            r->step = vtac_in_type(r->graph, node, 1)->dim[along];
+            r->step = vtac_in_type(r->graph, node, VTAC_TENSOR_SCATTER_UPDATE)->dim[along];
         }
     }
 }
@@ -200,8 +200,8 @@ static vtac_node_id rounds_alike(const vtac_graph *g, vtac_value_id input, vtac_
         dequantize->input_count != 3) {
         return 0;
     }
-    return same_constant(g, quantize->inputs[1], dequantize->inputs[1]) &&
-                   same_constant(g, quantize->inputs[2], dequantize->inputs[2])
+    return same_constant(g, quantize->inputs[VTAC_QDQ_SCALE], dequantize->inputs[VTAC_QDQ_SCALE]) &&
+                   same_constant(g, quantize->inputs[VTAC_QDQ_ZERO], dequantize->inputs[VTAC_QDQ_ZERO])
                ? first
                : 0;
 }
@@ -210,7 +210,7 @@ static void narrow_state(vtac_graph *g, const vta_state *state, vtac_node_id qua
 {
     const vtac_value_id input = g->inputs[state->input];
     const vtac_value_id output = g->outputs[state->output];
-    const vtac_value_id rounded = g->nodes[g->values[output].node].inputs[0];
+    const vtac_value_id rounded = g->nodes[g->values[output].node].inputs[VTAC_QDQ_X];
     const vtac_value_id taken = g->nodes[quantize].outputs[0];
     g->values[input].type.dtype = g->values[taken].type.dtype;
     vtac_replace_uses(g, taken, input);
@@ -231,7 +231,7 @@ vta_status vtac_quant_narrow_states(vtac_graph *graph, vta_diag *diag)
             rounds_alike(graph, graph->inputs[states[i].input], graph->outputs[states[i].output]);
         if (quantize != 0 &&
             graph->nodes[quantize].outputs[0] !=
-                graph->nodes[graph->values[graph->outputs[states[i].output]].node].inputs[0]) {
+                graph->nodes[graph->values[graph->outputs[states[i].output]].node].inputs[VTAC_QDQ_X]) {
             narrow_state(graph, &states[i], quantize);
         }
     }

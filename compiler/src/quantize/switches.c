@@ -94,8 +94,8 @@ static vta_status switch_activation(const switch_maker *m, vtac_quant_switch *s,
     vtac_node_id users[2];
     VTA_TRY(add_rounding(m, x, &s->input, users, shown));
     vtac_replace_uses(m->graph, x, *shown);
-    VTA_TRY(vtac_set_input(m->graph, users[0], 0, x, m->diag));
-    return vtac_set_input(m->graph, users[1], 2, x, m->diag);
+    VTA_TRY(vtac_set_input(m->graph, users[0], VTAC_BINARY_A, x, m->diag));
+    return vtac_set_input(m->graph, users[1], VTAC_WHERE_Y, x, m->diag);
 }
 
 /* Constants among the operands of a node. */
@@ -153,13 +153,12 @@ static vta_status add_bias(const switch_maker *m, const vtac_quant_dual *d, vtac
 /* The same product by the weights `w`. */
 static vta_status add_twin(const switch_maker *m, vtac_node_id id, vtac_value_id w, vtac_value_id *out)
 {
-    enum { OPERANDS = 3 };
     const vtac_node *node = &m->graph->nodes[id];
-    vtac_value_id inputs[OPERANDS] = {0};
-    for (uint32_t i = 0; i < OPERANDS; i++) {
+    vtac_value_id inputs[VTAC_PRODUCT_INPUTS] = {0};
+    for (uint32_t i = 0; i < VTAC_PRODUCT_INPUTS; i++) {
         inputs[i] = i < node->input_count ? node->inputs[i] : 0;
     }
-    inputs[1] = w;
+    inputs[VTAC_PRODUCT_WEIGHT] = w;
     const vtac_node_spec spec = {.op = node->op,
                                  .name = "",
                                  .inputs = inputs,
@@ -191,22 +190,24 @@ static vta_status add_choices(const switch_maker *m, vtac_quant_dual *d, vtac_va
     }
     vtac_replace_uses(m->graph, y, result);
     m->now[y] = result;
-    return vtac_set_input(m->graph, m->graph->values[first].node, 1, y, m->diag);
+    return vtac_set_input(m->graph, m->graph->values[first].node, VTAC_WHERE_X, y, m->diag);
 }
 
 static vta_status switch_product(const switch_maker *m, vtac_node_id id, const vtac_quant_width *width)
 {
     vtac_quant_dual *d = &m->out->products[m->out->product_count++];
-    const vtac_value_id w = m->graph->nodes[id].inputs[1];
+    const vtac_value_id w = m->graph->nodes[id].inputs[VTAC_PRODUCT_WEIGHT];
     bool usable = false;
     *d = (vtac_quant_dual){.product = {.node = id},
                            .w = m->graph->values[w].constant->data,
                            .group = vtac_attr_int(&m->graph->nodes[id], "group", 1),
                            .share = vtac_quant_tap_share(m->graph, &m->graph->nodes[id])};
-    const vtac_value_id bias = m->graph->nodes[id].input_count > 2 ? m->graph->nodes[id].inputs[2] : 0;
+    const vtac_value_id bias = m->graph->nodes[id].input_count > VTAC_PRODUCT_BIAS
+                                   ? m->graph->nodes[id].inputs[VTAC_PRODUCT_BIAS]
+                                   : 0;
     VTA_TRY(vtac_quant_round_product(m->plan, 1.0F, width, NULL, NULL, &d->product, m->diag));
     if (bias != 0) { /* in float again */
-        VTA_TRY(vtac_set_input(m->graph, id, 2, bias, m->diag));
+        VTA_TRY(vtac_set_input(m->graph, id, VTAC_PRODUCT_BIAS, bias, m->diag));
     }
     double *numbers = vtac_quant_read_bias(m->plan, &m->graph->nodes[id], &d->product, &usable);
     d->rounded = vta_arena_array(m->plan->arena, (size_t)d->product.channels + 1, sizeof *d->rounded);
@@ -215,7 +216,7 @@ static vta_status switch_product(const switch_maker *m, vtac_node_id id, const v
     }
     d->bias = usable ? numbers : NULL;
     if (usable && bias != 0) {
-        VTA_TRY(vtac_set_input(m->graph, id, 2, 0, m->diag));
+        VTA_TRY(vtac_set_input(m->graph, id, VTAC_PRODUCT_BIAS, 0, m->diag));
     }
     return add_choices(m, d, w);
 }

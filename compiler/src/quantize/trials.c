@@ -85,7 +85,8 @@ static vta_status correct_bias(const trial *t, vtac_quant_dual *d, vta_diag *dia
         return VTA_OK;
     }
     d->corrected = true;
-    VTA_TRY(vtac_quant_means(&t->observer, t->plan.graph->nodes[d->product.node].inputs[0], &mean, diag));
+    VTA_TRY(vtac_quant_means(&t->observer, t->plan.graph->nodes[d->product.node].inputs[VTAC_PRODUCT_X],
+                             &mean, diag));
     float *real = mean == NULL ? NULL : malloc((size_t)vtac_type_elements(&d->product.type) * sizeof *real);
     if (mean != NULL && real == NULL) {
         return vta_no_memory(diag);
@@ -100,7 +101,7 @@ static vta_status correct_bias(const trial *t, vtac_quant_dual *d, vta_diag *dia
 static vta_status set_product(const trial *t, uint32_t i, vta_diag *diag)
 {
     vtac_quant_dual *d = &t->of->switches.products[i];
-    const vtac_value_id x = t->plan.graph->nodes[d->product.node].inputs[0];
+    const vtac_value_id x = t->plan.graph->nodes[d->product.node].inputs[VTAC_PRODUCT_X];
     float scale;
     int32_t zero;
     if (!t->plan.active[d->product.node]) {

@@ -62,8 +62,8 @@ double *vtac_quant_read_bias(const vtac_quant_plan *plan, const vtac_node *node,
                              bool *usable)
 {
     const vtac_graph *g = plan->graph;
-    const bool has = vtac_in_type(g, node, 2) != NULL;
-    const vtac_tensor *bias = vtac_in_constant(g, node, 2);
+    const bool has = vtac_in_type(g, node, VTAC_PRODUCT_BIAS) != NULL;
+    const vtac_tensor *bias = vtac_in_constant(g, node, VTAC_PRODUCT_BIAS);
     double *values = vta_arena_array(plan->arena, (size_t)p->channels + 1, sizeof *values);
     if (values == NULL) {
         return NULL;
@@ -160,11 +160,12 @@ int32_t vtac_quant_bias_integer(double bias, float unit)
     return round_weight(bias / (double)unit, MAX_BIAS);
 }
 
-/* Gives the node a third input. */
+/* Gives a product a bias. */
 static vta_status set_bias(const vtac_quant_plan *plan, vtac_node_id id, vtac_value_id bias, vta_diag *diag)
 {
-    return plan->graph->nodes[id].input_count < 3 ? vtac_append_input(plan->graph, id, bias, diag)
-                                                  : vtac_set_input(plan->graph, id, 2, bias, diag);
+    return plan->graph->nodes[id].input_count <= VTAC_PRODUCT_BIAS
+               ? vtac_append_input(plan->graph, id, bias, diag)
+               : vtac_set_input(plan->graph, id, VTAC_PRODUCT_BIAS, bias, diag);
 }
 
 static vta_status round_bias(const vtac_quant_plan *plan, vtac_quant_product *p, const double *bias,
@@ -239,14 +240,14 @@ vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, 
     const vtac_node_id id = p->node;
     vtac_graph *g = plan->graph;
     const vtac_node *node = &g->nodes[id];
-    const vtac_tensor *w = vtac_in_constant(g, node, 1);
+    const vtac_tensor *w = vtac_in_constant(g, node, VTAC_PRODUCT_WEIGHT);
     VTA_TRY(check_finite(g, node, diag));
     *p = (vtac_quant_product){.node = id,
                               .type = w->type,
                               .per_channel = width->per_channel,
                               .bits = width->bits,
                               .block = width->bits == 4 && has_blocks(node, &w->type) ? width->block : 0,
-                              .name = g->values[node->inputs[1]].name};
+                              .name = g->values[node->inputs[VTAC_PRODUCT_WEIGHT]].name};
     (void)vtac_quant_is_product(g, node, &p->axis);
     p->channels = w->type.dim[p->axis];
     float *real = vta_arena_array(&g->arena, (size_t)vtac_type_elements(&w->type) + 1, sizeof *real);
@@ -262,11 +263,11 @@ vta_status vtac_quant_round_product(const vtac_quant_plan *plan, float x_scale, 
     }
     vtac_quant_correct_bias(p, w->data, real, mean, vtac_attr_int(node, "group", 1),
                             vtac_quant_tap_share(g, node), bias);
-    const bool has_bias = usable && (vtac_in_type(g, node, 2) != NULL || mean != NULL);
+    const bool has_bias = usable && (vtac_in_type(g, node, VTAC_PRODUCT_BIAS) != NULL || mean != NULL);
     const vtac_tensor tensor = {.type = w->type, .data = real, .bytes = w->bytes};
     vtac_value_id value;
     VTA_TRY(vtac_add_constant(g, "", &tensor, &value, diag));
-    VTA_TRY(vtac_set_input(g, id, 1, value, diag));
+    VTA_TRY(vtac_set_input(g, id, VTAC_PRODUCT_WEIGHT, value, diag));
     return has_bias ? round_bias(plan, p, bias, x_scale, diag) : VTA_OK;
 }
 
@@ -313,7 +314,7 @@ static vta_status store_bias(vtac_graph *g, const vtac_quant_product *p, float x
     VTA_TRY(vtac_quant_add_constant(g, g->nodes[p->node].name, &tensor, &stored, diag));
     VTA_TRY(scale_operand(g, p, x_scale, &params, diag));
     VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
-    return vtac_set_input(g, p->node, 2, real, diag);
+    return vtac_set_input(g, p->node, VTAC_PRODUCT_BIAS, real, diag);
 }
 
 /* The scales of blocks: that of the channel times the factor, which is exact (narrow.c). */
@@ -365,6 +366,6 @@ vta_status vtac_quant_store_product(const vtac_quant_plan *plan, const vtac_quan
                                : scale_operand(g, p, 1.0F, &params, diag));
     VTA_TRY(p->factors != NULL ? VTA_OK : weight_zero(g, p, &params, diag));
     VTA_TRY(vtac_quant_add_dequantize(g, p->node, stored, &params, &real, diag));
-    VTA_TRY(vtac_set_input(g, p->node, 1, real, diag));
+    VTA_TRY(vtac_set_input(g, p->node, VTAC_PRODUCT_WEIGHT, real, diag));
     return p->bias == NULL ? VTA_OK : store_bias(g, p, x_scale, diag);
 }

@@ -37,7 +37,7 @@ static bool is_number(const vtac_tf *im, vtac_id id, double number, double limit
 static bool is_product(const vtac_tf *im, vtac_id id, vtac_id *factor, vtac_id *rest)
 {
     const vtac_node *mul = node_of(im, id, VTAC_OP_MUL);
-    const uint32_t k = mul != NULL && is_constant(im, mul->inputs[0]) ? 0 : 1;
+    const uint32_t k = mul != NULL && is_constant(im, mul->inputs[VTAC_BINARY_A]) ? 0 : 1;
     if (mul == NULL || !is_constant(im, mul->inputs[k])) {
         return false;
     }
@@ -58,8 +58,8 @@ static bool is_relu_of_minus(const vtac_tf *im, vtac_id id, vtac_id x)
 static bool is_twice_negative(const vtac_tf *im, vtac_id id, vtac_id x)
 {
     const vtac_node *sub = node_of(im, id, VTAC_OP_SUB);
-    const vtac_node *abs = sub == NULL ? NULL : node_of(im, sub->inputs[1], VTAC_OP_ABS);
-    return abs != NULL && sub->inputs[0] == x && abs->inputs[0] == x;
+    const vtac_node *abs = sub == NULL ? NULL : node_of(im, sub->inputs[VTAC_BINARY_B], VTAC_OP_ABS);
+    return abs != NULL && sub->inputs[VTAC_BINARY_A] == x && abs->inputs[0] == x;
 }
 
 /* The factor of x where x is negative, if a value is nothing else; 0: it is. */
@@ -106,7 +106,7 @@ static vtac_id prelu_of(vtac_tf *im, vtac_id positive, vtac_id negative, bool mi
 static bool reduces_axis(const vtac_tf *im, const vtac_node *reduce, int64_t *axis)
 {
     const vtac_tensor *axes =
-        reduce->input_count < 2 ? NULL : vtac_made_constant(&im->maker, reduce->inputs[1]);
+        reduce->input_count < 2 ? NULL : vtac_made_constant(&im->maker, reduce->inputs[VTAC_REDUCE_AXES]);
     if (axes == NULL || vtac_type_elements(&axes->type) != 1 || vtac_attr_int(reduce, "keepdims", 1) == 0) {
         return false;
     }
@@ -121,14 +121,15 @@ static vtac_id softmax_of(vtac_tf *im, vtac_id a, vtac_id b)
     const vtac_node *sum = node_of(im, b, VTAC_OP_REDUCE_SUM);
     int64_t axis;
     int64_t other;
-    if (exp == NULL || sum == NULL || sum->inputs[0] != a || !reduces_axis(im, sum, &axis)) {
+    if (exp == NULL || sum == NULL || sum->inputs[VTAC_REDUCE_X] != a || !reduces_axis(im, sum, &axis)) {
         return 0;
     }
     vtac_id x = exp->inputs[0];
     const vtac_node *sub = node_of(im, x, VTAC_OP_SUB);
-    const vtac_node *max = sub == NULL ? NULL : node_of(im, sub->inputs[1], VTAC_OP_REDUCE_MAX);
-    if (max != NULL && max->inputs[0] == sub->inputs[0] && reduces_axis(im, max, &other) && other == axis) {
-        x = sub->inputs[0];
+    const vtac_node *max = sub == NULL ? NULL : node_of(im, sub->inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_MAX);
+    if (max != NULL && max->inputs[VTAC_REDUCE_X] == sub->inputs[VTAC_BINARY_A] &&
+        reduces_axis(im, max, &other) && other == axis) {
+        x = sub->inputs[VTAC_BINARY_A];
     }
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
     return vtac_make(&im->maker, VTAC_OP_SOFTMAX, &x, 1, &attr, 1);

@@ -18,7 +18,8 @@
 
 static void set_rows(vtac_tf *im, uint32_t i, const vtac_tf_size *rows)
 {
-    vtac_tf_size *kept = rows->terms == 0 ? NULL : vtac_make_room(&im->maker, 1, sizeof *kept);
+    vtac_tf_size *kept =
+        rows == NULL || rows->terms == 0 ? NULL : vtac_make_room(&im->maker, 1, sizeof *kept);
     if (kept != NULL) {
         *kept = *rows;
     }
@@ -49,21 +50,6 @@ static vtac_id masked(vtac_tf *im, vtac_id x, const vtac_tf_size *rows, double r
     const vtac_type type = *vtac_made_type(&im->maker, x);
     const vtac_id there = rows_there(im, rows, type.dim[0], type.rank);
     return vtac_make3(&im->maker, VTAC_OP_WHERE, there, x, vtac_make_number(&im->maker, type.dtype, rest));
-}
-
-/* x with `to` rows: cut, or with the number 0 behind its own. */
-static vtac_id with_rows(vtac_tf *im, vtac_id x, int64_t to, vtac_id rest)
-{
-    vtac_import_builder *m = &im->maker;
-    const vtac_type type = *vtac_made_type(m, x);
-    int64_t pads[2 * VTAC_MAX_RANK] = {0};
-    if (type.dim[0] >= to) {
-        return vtac_make_slice(m, x, 0, 0, to);
-    }
-    pads[type.rank] = to - type.dim[0];
-    const vtac_attr mode = vtac_attr_of_string("mode", "constant");
-    const vtac_id in[] = {x, vtac_make_ints(m, pads, 2 * type.rank), rest};
-    return vtac_make(m, VTAC_OP_PAD, in, 3, &mode, 1);
 }
 
 /* ---- finding rows */
@@ -97,9 +83,8 @@ void vtac_tf_import_where(vtac_tf *im)
 }
 
 typedef struct box_choice {
-    int64_t boxes, max; /* boxes that there are, and that are kept at most */
+    vtac_boxes best;
     vtac_tf_size asked; /* how many the graph wants at most */
-    vtac_id scores, overlap, min_score;
 } box_choice;
 
 static bool read_box_choice(vtac_tf *im, box_choice *s)
@@ -118,16 +103,17 @@ static bool read_box_choice(vtac_tf *im, box_choice *s)
         vtac_make_refuse(m, "a sigma that is not 0");
         return false;
     }
-    s->boxes = boxes.dim[0];
+    const int64_t bound = vtac_tf_size_bound(im, &max.at[0], 1);
+    const vtac_id all = vtac_tf_plain(im, 1);
+    const vtac_tf_size *rows = vtac_tf_rows_of(im, 1);
     s->asked = max.at[0];
-    s->max = vtac_tf_size_bound(im, &max.at[0], 1);
-    s->max = s->max > s->boxes ? s->boxes : s->max;
-    s->scores = vtac_tf_plain(im, 1);
-    s->scores =
-        vtac_tf_rows_of(im, 1) == NULL ? s->scores : masked(im, s->scores, vtac_tf_rows_of(im, 1), -3e38);
-    s->overlap = vtac_tf_plain(im, 3);
-    s->min_score = im->in_count > 4 ? vtac_tf_plain(im, 4) : vtac_make_number(m, VTAC_F32, -2e38);
-    if (s->max < 1) {
+    s->best.count = boxes.dim[0];
+    s->best.max = bound > boxes.dim[0] ? boxes.dim[0] : bound;
+    s->best.corners = vtac_tf_plain(im, 0);
+    s->best.scores = rows == NULL ? all : masked(im, all, rows, -3e38);
+    s->best.overlap = vtac_tf_plain(im, 3);
+    s->best.min_score = im->in_count > 4 ? vtac_tf_plain(im, 4) : vtac_make_number(m, VTAC_F32, -2e38);
+    if (s->best.max < 1) {
         vtac_make_refuse(m, "no box is asked for");
     }
     return m->status == VTA_OK;
@@ -137,7 +123,8 @@ static bool read_box_choice(vtac_tf *im, box_choice *s)
 static vtac_id filled_up(vtac_tf *im, const box_choice *s, vtac_id there, vtac_id x)
 {
     const vtac_id none = vtac_make_number(&im->maker, vtac_made_type(&im->maker, x)->dtype, 0.0);
-    return with_rows(im, vtac_make3(&im->maker, VTAC_OP_WHERE, there, x, none), s->asked.base, none);
+    return vtac_make_row_count(&im->maker, vtac_make3(&im->maker, VTAC_OP_WHERE, there, x, none),
+                               s->asked.base, none);
 }
 
 /* boxes, scores, how many at most, overlap, smallest score, sigma; `pad_to_max_output_size` fills with 0. */
@@ -148,13 +135,8 @@ void vtac_tf_import_non_max(vtac_tf *im)
     if (!read_box_choice(im, &s)) {
         return;
     }
-    const vtac_id in[] = {vtac_make_reshape(m, vtac_tf_plain(im, 0), (int64_t[]){1, s.boxes, 4}, 3),
-                          vtac_make_reshape(m, s.scores, (int64_t[]){1, 1, s.boxes}, 3),
-                          vtac_make_number(m, VTAC_I64, (double)s.max), s.overlap, s.min_score};
-    const vtac_id all = vtac_make(m, VTAC_OP_NON_MAX_SUPPRESSION, in, 5, NULL, 0);
-    const vtac_id found = vtac_make_reshape(m, vtac_make_slice(m, all, 1, 2, 3), &s.max, 1);
-    const vtac_id there = vtac_make2(m, VTAC_OP_GREATER_OR_EQUAL, found, vtac_make_number(m, VTAC_I64, 0.0));
-    const vtac_id at = vtac_make_clip(m, found, 0.0, (double)(s.boxes - 1));
+    vtac_id there = 0;
+    const vtac_id at = vtac_make_best_boxes(m, &s.best, &there);
     const int64_t axis = 0;
     const vtac_id truths = vtac_make_cast(m, there, VTAC_I64);
     vtac_id count = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, truths, &axis, 1, false);
@@ -177,7 +159,7 @@ void vtac_tf_import_non_max(vtac_tf *im)
         vtac_tf_set(im, scored ? 2 : 1, vtac_make_cast(m, count, VTAC_I32));
     }
     if (!fills) {
-        const vtac_tf_size rows = vtac_tf_new_count(im, count, s.max);
+        const vtac_tf_size rows = vtac_tf_new_count(im, count, s.best.max);
         set_rows(im, 0, &rows);
         if (scored) {
             set_rows(im, 1, &rows);
@@ -340,7 +322,7 @@ static bool import_pad(vtac_tf *im)
     }
     vtac_id y = vtac_tf_plain(im, 0);
     y = length.terms == 0 ? y : masked(im, y, &length, rest);
-    vtac_tf_set(im, 0, with_rows(im, y, max, vtac_make_number(&im->maker, x.dtype, rest)));
+    vtac_tf_set(im, 0, vtac_make_row_count(&im->maker, y, max, vtac_make_number(&im->maker, x.dtype, rest)));
     set_rows(im, 0, &all);
     return true;
 }

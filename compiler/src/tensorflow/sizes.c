@@ -180,15 +180,15 @@ void vtac_tf_import_row_sizes(vtac_tf *im)
             vtac_tf_refuse_rows(im);
             return;
         }
-        const vtac_type *type = vtac_made_type(&im->maker, vtac_tf_plain_of(im, vtac_tf_out(im, i)));
+        const vtac_type type = *vtac_made_type(&im->maker, vtac_tf_plain_of(im, vtac_tf_out(im, i)));
         vtac_id parts[VTAC_MAX_RANK];
         for (uint32_t a = 0; a < sizes.count; a++) {
             parts[a] = vtac_make_reshape(&im->maker, vtac_tf_size_value(im, &sizes.at[a]), (int64_t[]){1}, 1);
         }
         const vtac_id whole = vtac_make_concat(&im->maker, parts, sizes.count, 0);
         vtac_tf_set(im, i,
-                    vtac_make_cast(&im->maker, vtac_make_reshape(&im->maker, whole, type->dim, type->rank),
-                                   type->dtype));
+                    vtac_make_cast(&im->maker, vtac_make_reshape(&im->maker, whole, type.dim, type.rank),
+                                   type.dtype));
         vtac_tf_set_sizes(im, i, &sizes);
     }
 }

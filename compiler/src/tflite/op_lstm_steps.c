@@ -13,7 +13,7 @@
 enum { MAX_STEPS = 1 << 10, WORD = 15 };
 
 /* Values that all steps share. */
-typedef struct plan {
+typedef struct lstm_plan {
     const vtac_tflite_lstm *l;
     uint32_t first, gates;         /* gates that there are: first, first + 1, … */
     vtac_id weights[2], scales[2]; /* of inputs and of the state: [k][gates * units]; of columns */
@@ -22,12 +22,12 @@ typedef struct plan {
     vtac_id logistic, tanh, cell_tanh; /* tables */
     int cell_log;                      /* the cell is in units of 2^cell_log */
     const vtac_tflite_tensor *x, *state, *hidden;
-} plan;
+} lstm_plan;
 
 /* ---- weights */
 
 /* One value of each gate, one behind the other on axis 0. */
-static vtac_id join_gates(const plan *p, uint32_t from)
+static vtac_id join_gates(const lstm_plan *p, uint32_t from)
 {
     vtac_id part[LSTM_GATES];
     for (uint32_t g = 0; g < p->gates; g++) {
@@ -36,7 +36,7 @@ static vtac_id join_gates(const plan *p, uint32_t from)
     return vtac_make_concat(&p->l->im->maker, part, p->gates, 0);
 }
 
-static vtac_id transpose_gates(const plan *p, uint32_t from)
+static vtac_id transpose_gates(const lstm_plan *p, uint32_t from)
 {
     return vtac_make_transpose(&p->l->im->maker, join_gates(p, from), (int64_t[]){1, 0}, 2);
 }
@@ -47,7 +47,7 @@ static float scale_of(const vtac_tflite_tensor *t)
 }
 
 /* The weights' scale of each column. */
-static vtac_id column_scales(const plan *p, uint32_t from)
+static vtac_id column_scales(const lstm_plan *p, uint32_t from)
 {
     const vtac_tflite_lstm *l = p->l;
     float *scales = vtac_make_room(&l->im->maker, (int64_t)p->gates * l->units, sizeof *scales);
@@ -70,7 +70,7 @@ static float unit_of(const vtac_tflite_lstm *l, uint32_t gate)
 }
 
 /* Factors from products with a tensor of this scale to the gates' units. */
-static void column_factors(plan *p, int which, uint32_t from, float scale)
+static void column_factors(lstm_plan *p, int which, uint32_t from, float scale)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_import_builder *m = &l->im->maker;
@@ -104,14 +104,14 @@ static vtac_id word_table(vtac_tflite *im, fixed_fn *fn, int whole)
     return room == NULL ? 0 : vtac_make_borrowed(&im->maker, &(vtac_type){VTAC_I32, 1, {COUNT}}, room);
 }
 
-static vtac_id looked_up(const plan *p, vtac_id x, vtac_id table)
+static vtac_id looked_up(const lstm_plan *p, vtac_id x, vtac_id table)
 {
     const vtac_attr first = vtac_attr_of_int("first", INT16_MIN);
     return vtac_make(&p->l->im->maker, VTAC_OP_LOOK_UP, (vtac_id[]){x, table}, 2, &first, 1);
 }
 
 /* The scales that an LSTM of integers needs; false after a refusal. */
-static bool plan_integers(plan *p)
+static bool plan_integers(lstm_plan *p)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_tflite *im = l->im;
@@ -141,12 +141,12 @@ static bool plan_integers(plan *p)
 
 /* ---- sums of gates */
 
-static vtac_id as_int32(const plan *p, vtac_id x)
+static vtac_id as_int32(const lstm_plan *p, vtac_id x)
 {
     return vtac_make_clip(&p->l->im->maker, x, INT16_MIN, INT16_MAX);
 }
 
-static vtac_id rescale_columns(const plan *p, int which, vtac_id x)
+static vtac_id rescale_columns(const lstm_plan *p, int which, vtac_id x)
 {
     const vtac_attr attrs[] = {vtac_attr_of_string("rounding", vtac_rounding_name(VTAC_ROUND_AWAY)),
                                vtac_attr_of_int("axis", 1)};
@@ -185,7 +185,7 @@ vtac_id vtac_tflite_rows_by(vtac_tflite *im, vtac_id rows, uint32_t weights, boo
 }
 
 /* rows (inputs: which 0, states: which 1) by their weights, plus what is there already. */
-static vtac_id add_product(const plan *p, int which, vtac_id rows, vtac_id sum)
+static vtac_id add_product(const lstm_plan *p, int which, vtac_id rows, vtac_id sum)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_import_builder *m = &l->im->maker;
@@ -209,7 +209,7 @@ static vtac_id int64_constant(vtac_tflite *im, int64_t v)
 
 /* A row of 16-bit sums less its mean, over its deviation, times weights, plus a bias, in units of 2^-12. All
  * is reckoned in 1024ths. The mean of squares takes 2^20 / n as a whole number, as TensorFlow Lite does. */
-static vtac_id normal_words(const plan *p, vtac_id sum, uint32_t gate)
+static vtac_id normal_words(const lstm_plan *p, vtac_id sum, uint32_t gate)
 {
     enum { ONE = 1 << 10, SQUARE = 1 << 20 };
     vtac_tflite *im = p->l->im;
@@ -246,7 +246,7 @@ static vtac_id normal_words(const plan *p, vtac_id sum, uint32_t gate)
 
 /* TensorFlow Lite's kernel of integers adds the cell to as many units as the output has: with a projection to
  * fewer, the others have no such weight. */
-static vtac_id for_cells(const plan *p, vtac_id weights)
+static vtac_id for_cells(const lstm_plan *p, vtac_id weights)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_import_builder *m = &l->im->maker;
@@ -263,7 +263,7 @@ static vtac_id for_cells(const plan *p, vtac_id weights)
 }
 
 /* A gate's part of the sums, with what the cell adds to it. */
-static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell)
+static vtac_id gate_sum(const lstm_plan *p, vtac_id sums, uint32_t gate, vtac_id cell)
 {
     static const uint32_t order[] = {0, 1, 0, 2}; /* of the gate's weights for the cell */
     const vtac_tflite_lstm *l = p->l;
@@ -300,12 +300,12 @@ static vtac_id gate_sum(const plan *p, vtac_id sums, uint32_t gate, vtac_id cell
 
 /* ---- a step */
 
-static vtac_id squash_value(const plan *p, vtac_id x)
+static vtac_id squash_value(const lstm_plan *p, vtac_id x)
 {
     return p->l->whole ? looked_up(p, x, p->logistic) : vtac_make1(&p->l->im->maker, VTAC_OP_SIGMOID, x);
 }
 
-static vtac_id own_activation(const plan *p, vtac_id x)
+static vtac_id own_activation(const lstm_plan *p, vtac_id x)
 {
     vtac_import_builder *m = &p->l->im->maker;
     switch (p->l->activation) {
@@ -317,7 +317,7 @@ static vtac_id own_activation(const plan *p, vtac_id x)
     }
 }
 
-static vtac_id next_cell(const plan *p, vtac_id sums, vtac_id cell)
+static vtac_id next_cell(const lstm_plan *p, vtac_id sums, vtac_id cell)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_import_builder *m = &l->im->maker;
@@ -349,7 +349,7 @@ static vtac_id next_cell(const plan *p, vtac_id sums, vtac_id cell)
     return l->cell_clip > 0.0F ? vtac_make_clip(m, next, (double)-l->cell_clip, (double)l->cell_clip) : next;
 }
 
-static vtac_id project_integers(const plan *p, vtac_id hidden)
+static vtac_id project_integers(const lstm_plan *p, vtac_id hidden)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_tflite *im = l->im;
@@ -373,7 +373,7 @@ static vtac_id project_integers(const plan *p, vtac_id hidden)
 }
 
 /* The state that a cell gives. */
-static vtac_id next_state(const plan *p, vtac_id sums, vtac_id cell)
+static vtac_id next_state(const lstm_plan *p, vtac_id sums, vtac_id cell)
 {
     const vtac_tflite_lstm *l = p->l;
     vtac_tflite *im = l->im;
@@ -406,7 +406,7 @@ vtac_id vtac_tflite_lstm_steps(const vtac_tflite_lstm *l, vtac_id x)
 {
     vtac_tflite *im = l->im;
     vtac_import_builder *m = &im->maker;
-    plan p = {.l = l, .first = l->coupled ? 1 : 0, .gates = l->coupled ? 3 : 4};
+    lstm_plan p = {.l = l, .first = l->coupled ? 1 : 0, .gates = l->coupled ? 3 : 4};
     vtac_id *out = vtac_make_room(m, l->steps, sizeof *out);
     if (l->steps < 1 || l->steps > MAX_STEPS) {
         vtac_make_refuse(&im->maker, "an LSTM of more than 1024 steps, or of none");

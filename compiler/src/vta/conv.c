@@ -95,9 +95,9 @@ static void find_depthwise(conv *c)
     enum { MAX_TAPS = 15, MAX_COLUMN_STEP = 7, THREE = 3, GROUPS = 2 }; /* DEPTHWISE.group has one bit */
     const machine *m = c->machine;
     const vtac_vta_window *w = &c->window;
-    c->depthwise = m->config->depthwise_taps > 0 && !conv_packed(c) && c->groups > 1 &&
-                   c->groups == c->c_in && c->groups == c->c_out && c->planes == 1 && m->ri == 1 &&
-                   m->ro <= GROUPS && w->dilation[1] <= MAX_COLUMN_STEP;
+    const bool by_channels = c->groups > 1 && c->groups == c->c_in && c->groups == c->c_out;
+    c->depthwise = m->config->depthwise_taps > 0 && !conv_packed(c) && (by_channels || c->lanes > 0) &&
+                   c->planes == 1 && m->ri == 1 && m->ro <= GROUPS && w->dilation[1] <= MAX_COLUMN_STEP;
     c->alike = c->depthwise && conv_is_mean(c);
     const vta_window_steps square =
         vta_window_steps_of(m->config, THREE, THREE, w->dilation[1], w->dilation[0], w->stride[1]);
@@ -137,17 +137,28 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
         .rounded = zero_rounded(layer, to) - layer->zero_less,
         .low = layer->low,
         .high = layer->high,
+        .ro = m->ro,
+        .lanes = layer->lanes,
     };
+    if (layer->narrow >
+        0) { /* each pixel of the output is an element of OUT: merged or not, they lie alike */
+        out->c_out = out->groups = to->c / layer->narrow;
+        out->ow = to->w * layer->narrow;
+        out->ro = 1;
+    }
+    out->groups = layer->lanes > 0 ? 1 : out->groups;
     out->window = rest_of_window(&layer->window, &out->fold);
     out->tiles = in->folded ? NULL : layer->tiles;
     out->filled = layer->filled;
     out->in_blocks = vta_ceil_div(out->c_in, m->block_in);
-    out->out_blocks = vta_ceil_div(out->c_out, m->block) * m->ro;
+    out->out_blocks = vta_ceil_div(out->c_out, m->block) * out->ro;
     out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
     out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
     out->narrow = has_narrow_weights(out);
     find_depthwise(out);
+    out->lanes = out->depthwise ? out->lanes : 0;
+    out->tiles = out->lanes > 0 ? NULL : out->tiles;
     if (vtac_vta_window_is_point(&out->window)) {
         out->w *= out->h;
         out->ow *= out->oh;
@@ -279,7 +290,7 @@ int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky,
         return 0;
     }
     if (conv_is_mean(c)) {
-        return out == in ? 1 + layer->more_times : 0;
+        return out == (c->lanes > 0 ? in % c->lanes : in) ? 1 + layer->more_times : 0;
     }
     const int64_t fold_rows = c->fold.kernel[0], fold_cols = c->fold.kernel[1];
     const int64_t channels = c->c_in / (fold_rows * fold_cols), per_group = channels / c->groups;
@@ -297,9 +308,10 @@ static int64_t weight_sum(const conv *c, int64_t out)
 {
     const vtac_vta_layer *layer = c->layer;
     const int64_t channels = c->c_in / (c->fold.kernel[0] * c->fold.kernel[1]);
-    const int64_t row = channels / c->groups * layer->window.kernel[0] * layer->window.kernel[1];
+    const int64_t taps = layer->window.kernel[0] * layer->window.kernel[1];
+    const int64_t row = channels / c->groups * taps;
     if (conv_is_mean(c)) {
-        return row * (1 + layer->more_times);
+        return taps * conv_merged(c) * (1 + layer->more_times);
     }
     if (conv_packed(c)) {
         return 0; /* w's zero point is 0, or the records are an input, too */

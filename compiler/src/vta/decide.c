@@ -55,8 +55,10 @@ static void fold_tensor(vtac_vta_tensor *t, const vtac_vta_window *window, const
     t->stored_w = kind == FOLD_NONE ? t->w : made->w;
 }
 
-/* Chooses the fold that makes the layer fastest; a fold with more work for the host must gain 5 %. */
-static void choose_fold(const machine *m, vtac_vta_region *region, uint32_t tensor, uint32_t number)
+/* Chooses the fold that makes the layer fastest, what the host takes for its bytes counted; a fold with more
+ * work for the host must gain 5 %. */
+static void choose_fold(const machine *m, vtac_vta_region *region, uint32_t tensor, uint32_t number,
+                        double byte_cost)
 {
     vtac_vta_tensor *t = &region->tensors[tensor];
     const vtac_vta_layer *layer = &region->layers[number];
@@ -66,23 +68,24 @@ static void choose_fold(const machine *m, vtac_vta_region *region, uint32_t tens
     for (fold_kind kind = FOLD_NONE; kind < FOLD_KINDS; kind++) {
         plan p;
         fold_tensor(t, &layer->window, made, kind);
+        const double bytes = (double)(t->n * t->stored_c * t->stored_h * t->stored_w);
         if (vtac_vta_layer_kinds[layer->kind].plan(m, region, number, &p, NULL) == VTA_OK &&
-            p.cycles < min_cycles / 20 * 19) {
-            min_cycles = p.cycles;
+            p.cycles + (uint64_t)(byte_cost * bytes) < min_cycles / 20 * 19) {
+            min_cycles = p.cycles + (uint64_t)(byte_cost * bytes);
             best = kind;
         }
     }
     fold_tensor(t, &layer->window, made, best);
 }
 
-static void decide_folds(const machine *m, vtac_vta_region *region)
+static void decide_folds(const machine *m, vtac_vta_region *region, double byte_cost)
 {
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         const readers who = readers_of(region, i);
         const vtac_vta_layer *layer = &region->layers[who.layer];
         if (region->tensors[i].role == VTAC_VTA_INPUT && who.count == 1 && layer->kind == VTAC_VTA_CONV &&
             layer->groups == 1 && layer->weights != NULL) {
-            choose_fold(m, region, i, who.layer);
+            choose_fold(m, region, i, who.layer, byte_cost);
         }
     }
 }
@@ -266,7 +269,7 @@ static void decide_pool(const machine *m, const vtac_vta_region *region, uint32_
     plan pooled;
     const bool means = region->layers[n].kind == VTAC_VTA_AVG_POOL;
     const uint32_t trial_count = means ? GROUP_TRIALS : POOL_TRIALS;
-    if (!find_makers(region, d, &region->layers[n], &who) ||
+    if (region->layers[n].lanes > 0 || !find_makers(region, d, &region->layers[n], &who) ||
         (means ? plan_mean(m, region, n, &pooled) : vtac_vta_window_plan(m, region, n, &pooled, NULL)) !=
             VTA_OK) {
         return;
@@ -440,21 +443,21 @@ static void decide_groups(const machine *m, const vtac_vta_region *region, group
     }
 }
 
-/* A convolution with a pool of means joined is in no group, so the order of the two decisions matters: pools
- * come first in GROUP_SURELY, groups otherwise. */
-static void decide_together(const machine *m, const vtac_vta_region *region, grouping when, decisions *d)
+/* A convolution with a pool of means joined is in no group, so the order of the two decisions matters. */
+static void decide_together(const machine *m, const vtac_vta_region *region, grouping when, bool pools_first,
+                            decisions *d)
 {
-    if (when == GROUP_SURELY) {
+    if (pools_first) {
         decide_pools(m, region, VTAC_VTA_AVG_POOL, d);
     }
     decide_groups(m, region, when, d);
-    if (when != GROUP_SURELY) {
+    if (!pools_first) {
         decide_pools(m, region, VTAC_VTA_AVG_POOL, d);
     }
 }
 
 vta_status vtac_vta_decisions_make(const machine *m, vtac_vta_region *region, const vtac_vta_options *options,
-                                   bool groups, decisions *out, vta_diag *diag)
+                                   eagerness groups, decisions *out, vta_diag *diag)
 {
     const uint32_t layers = region->layer_count, tensors = region->tensor_count;
     *out = (decisions){.sum_of = calloc(layers + 1, sizeof *out->sum_of),
@@ -475,17 +478,17 @@ vta_status vtac_vta_decisions_make(const machine *m, vtac_vta_region *region, co
         region->tensors[i].folded = false;
     }
     if (!options->no_fold) {
-        decide_folds(m, region);
+        decide_folds(m, region, options->fold_cost);
     }
     if (!options->no_join) {
         decide_joins(m, region, out);
         decide_slices(m, region, out);
         decide_pools(m, region, VTAC_VTA_MAX_POOL, out);
-        decide_together(m, region,
-                        options->all_groups ? GROUP_ALWAYS
-                        : groups            ? GROUP_EAGERLY
-                                            : GROUP_SURELY,
-                        out);
+        const grouping when = options->all_groups       ? GROUP_ALWAYS
+                              : groups != GROUPS_SURELY ? GROUP_EAGERLY
+                                                        : GROUP_SURELY;
+        const bool pools_first = groups == GROUPS_BEHIND_POOLS || when == GROUP_SURELY;
+        decide_together(m, region, when, pools_first, out);
     }
     return VTA_OK;
 }

@@ -184,11 +184,11 @@ static void add_number(elementwise *e, int64_t at, int64_t count, int64_t number
     }
 }
 
-/* Requantizes sums to int8. */
-static void requantize_tiles(elementwise *e, int64_t at, int64_t count, int64_t record)
+/* Requantizes sums to int8: `count` entries, `apart` entries from one to the next. */
+static void requantize_every(elementwise *e, int64_t at, int64_t count, int64_t apart, int64_t record)
 {
     const vtac_vta_layer *layer = e->p->layer;
-    const list_range range = {at, count};
+    const list_range range = {at, (count - 1) * apart + 1};
     const bool as_it_is = layer->kind == VTAC_VTA_TABLE;
     vtac_vta_list_requant(
         e->list,
@@ -197,8 +197,8 @@ static void requantize_tiles(elementwise *e, int64_t at, int64_t count, int64_t 
                        .params = e->fixed / record_entries(layer->wide) + record,
                        .iter_out = 1,
                        .iter_in = count,
-                       .dst_in = count > 1,
-                       .src_in = count > 1,
+                       .dst_in = count > 1 ? apart : 0,
+                       .src_in = count > 1 ? apart : 0,
                        .zero_point =
                            as_it_is ? 0 : zero_rounded(layer, &e->p->region->tensors[layer->output]),
                        .low = as_it_is ? INT8_MIN : layer->low,
@@ -207,6 +207,11 @@ static void requantize_tiles(elementwise *e, int64_t at, int64_t count, int64_t 
                        .wide = layer->wide,
                        .table = as_it_is || layer->behind != NULL},
         range, range);
+}
+
+static void requantize_tiles(elementwise *e, int64_t at, int64_t count, int64_t record)
+{
+    requantize_every(e, at, count, 1, record);
 }
 
 static void compute_tiles(elementwise *e, const tile_run *s, int64_t a, int64_t b, int64_t count)
@@ -350,12 +355,13 @@ typedef struct gates {
 } gates;
 
 /* Subtracts the second zero point: b - zb. (a - za)·(b - zb) is a·(b - zb) plus -za·(b - zb), which is
- * constant in a plane: the latter goes into records, with the scales of the first record. */
+ * constant in a block of a plane: the latter goes into records, with the scales of the first record. */
 static void prepare_gates(elementwise *e, const gates *g)
 {
     const vtac_vta_layer *layer = e->p->layer;
-    const int64_t record = record_entries(layer->wide), copies = SLOTS * PLANES - 1;
-    add_number(e, e->second, g->count * e->p->machine->ro, -e->p->region->tensors[layer->inputs[1]].zero);
+    const int64_t ro = e->p->machine->ro;
+    const int64_t record = record_entries(layer->wide), copies = SLOTS * PLANES * ro - 1;
+    add_number(e, e->second, g->count * ro, -e->p->region->tensors[layer->inputs[1]].zero);
     for (int64_t k = 1; g->by_record && k < record; k++) {
         vtac_vta_list_alu(e->list,
                           &(vta_alu){.kernel = pair_of(e, e->fixed + record + k, e->fixed + k),
@@ -372,8 +378,8 @@ static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, i
 {
     const vtac_vta_layer *layer = e->p->layer;
     const int64_t zero = e->p->region->tensors[layer->inputs[0]].zero, ro = e->p->machine->ro;
-    const int64_t record = record_entries(layer->wide), first = (e->pieces - 1) % SLOTS * PLANES;
-    const int64_t bias = e->fixed + first * record;
+    const int64_t record = record_entries(layer->wide), first = (e->pieces - 1) % SLOTS * PLANES * ro;
+    const int64_t bias = e->fixed + first * record, blocks = planes * ro;
     if (!g->by_record) {
         add_number(e, at, planes * size, -zero);
     } else {
@@ -383,16 +389,19 @@ static void apply_gates(elementwise *e, const gates *g, int64_t at, int64_t b, i
                                      .use_imm = true,
                                      .imm = -zero,
                                      .iter_out = 1,
-                                     .iter_in = planes,
-                                     .dst_in = planes > 1 ? record : 0,
-                                     .src_in = planes > 1},
-                          (list_range){bias, planes * record}, (list_range){b, planes});
+                                     .iter_in = blocks,
+                                     .dst_in = blocks > 1 ? record : 0,
+                                     .src_in = blocks > 1},
+                          (list_range){bias, blocks * record}, (list_range){b, blocks});
     }
     for (int64_t k = 0; k < planes; k++) {
         apply_alu(e, VTA_ALU_MUL, at + k * size, b + k * ro, size, ro);
     }
-    for (int64_t k = 0; k < (g->by_record ? planes : 1); k++) {
-        requantize_tiles(e, at + k * size, g->by_record ? size : planes * size, g->by_record ? first + k : 0);
+    for (int64_t k = 0; k < (g->by_record ? blocks : 0); k++) {
+        requantize_every(e, at + k / ro * size + k % ro, size / ro, ro, first + k);
+    }
+    if (!g->by_record) {
+        requantize_tiles(e, at, planes * size, 0);
     }
 }
 
@@ -429,6 +438,8 @@ static void emit_all_gates(elementwise *e)
     const vtac_vta_layer *layer = p->layer;
     const int64_t size = plane_size(p, layer->output), ro = p->machine->ro;
     const int64_t count = p->images * block_count(p, layer->output), room = e->second / ro;
+    const int64_t records = SLOTS * PLANES * ro * record_entries(layer->wide);
+    const bool fits = 2 * records <= p->machine->acc;
     for (int64_t i = 0; i < count; i += room) {
         e->pieces = 0;
         emit_gates(e, &(gates){.a = origin_of(p, layer->inputs[0]) + i * size,
@@ -436,7 +447,7 @@ static void emit_all_gates(elementwise *e)
                                .out = origin_of(p, layer->output) + i * size,
                                .size = size,
                                .count = vta_min(room, count - i),
-                               .by_record = ro == 1 && p->region->tensors[layer->inputs[0]].zero != 0});
+                               .by_record = fits && p->region->tensors[layer->inputs[0]].zero != 0});
     }
 }
 

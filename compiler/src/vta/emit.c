@@ -318,14 +318,14 @@ static int64_t need_input(emitter *e, const piece *p, const reduction *t)
 /* The entry of the sum of block n at the piece's pixel (0, 0). */
 static int64_t sums_of(const emitter *e, const piece *p, int64_t n)
 {
-    const int64_t ro = e->c->machine->ro;
+    const int64_t ro = e->c->ro;
     return p->acc + n / ro * p->tile.rows * p->tile.cols * ro + n % ro;
 }
 
 /* The range of all sums of the tile that has block n. */
 static list_range range_of(const emitter *e, const piece *p, int64_t n)
 {
-    const int64_t ro = e->c->machine->ro;
+    const int64_t ro = e->c->ro;
     return (list_range){sums_of(e, p, n - n % ro), p->tile.rows * p->tile.cols * ro};
 }
 
@@ -406,11 +406,11 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
                     .init = t->init,
                     .iter_out = which->rows,
                     .iter_in = which->cols,
-                    .dst_out = which->rows > 1 ? which->cols * m->ro : 0,
-                    .dst_in = which->cols > 1 ? m->ro : 0,
+                    .dst_out = which->rows > 1 ? which->cols * c->ro : 0,
+                    .dst_in = which->cols > 1 ? c->ro : 0,
                     .src_out = which->rows > 1 ? which->down * w->stride[0] * in_cols * m->ri : 0,
                     .src_in = which->cols > 1 ? which->across * w->stride[1] * m->ri : 0},
-        (list_range){which->to - n % m->ro, which->rows * which->cols * m->ro});
+        (list_range){which->to - n % c->ro, which->rows * which->cols * c->ro});
 }
 
 void vtac_vta_emit_gemm(emitter *e, const piece *p, const reduction *t, int64_t n)
@@ -425,23 +425,26 @@ void vtac_vta_emit_gemm(emitter *e, const piece *p, const reduction *t, int64_t 
             .to = sums_of(e, p, n), .rows = p->tile.rows, .cols = p->tile.cols, .down = 1, .across = 1});
 }
 
-/* One call of DEPTHWISE for each piece of the window. */
+/* Emits a call of DEPTHWISE for each piece of the window and, where pixels of the input are merged, for each
+ * of these; a block of padding reads a single one. */
 void vtac_vta_emit_depthwise(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, count = vtac_vta_piece_count(c, t->part.kys, t->part.kxs);
+    const int64_t ro = c->ro, count = vtac_vta_piece_count(c, t->part.kys, t->part.kxs);
     const int64_t in_cols = in_cols_of(e, p, t);
     const vtac_vta_window *w = &c->window;
-    for (int64_t i = 0; i < count; i++) {
+    const bool fills = (p->group * e->t->group + n) * c->machine->block_out >= c->c_out;
+    const int64_t merged = fills ? 1 : conv_merged(c), own = c->lanes > 0 ? n : n / ro;
+    for (int64_t k = 0; k < count * merged; k++) {
+        const int64_t i = k / merged;
         const window_piece taps = vtac_vta_piece_of(c, &t->part, i);
         const vta_uop uop = {
             .dst = (uint32_t)sums_of(e, p, n),
             .src = (uint32_t)(t->inp + taps.y * w->dilation[0] * in_cols + taps.x * w->dilation[1]),
-            .aux =
-                (uint32_t)(t->wgt + (c->alike ? 0 : n / ro * count) + vtac_vta_piece_kind(c, &t->part, i))};
+            .aux = (uint32_t)(t->wgt + (c->alike ? 0 : own * count) + vtac_vta_piece_kind(c, &t->part, i))};
         vtac_vta_list_depthwise(e->list,
                                 &(vta_depthwise){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
-                                                 .init = t->init && i == 0,
+                                                 .init = t->init && k == 0,
                                                  .iter_out = p->tile.rows,
                                                  .iter_in = p->tile.cols,
                                                  .dst_out = p->tile.rows > 1 ? p->tile.cols * ro : 0,
@@ -452,7 +455,7 @@ void vtac_vta_emit_depthwise(emitter *e, const piece *p, const reduction *t, int
                                                  .taps_y = taps.rows,
                                                  .col_step = w->dilation[1],
                                                  .row_step = taps.rows > 1 ? w->dilation[0] * in_cols : 0,
-                                                 .group = n % ro},
+                                                 .group = c->lanes > 0 ? k % merged : n % ro},
                                 range_of(e, p, n));
     }
 }
@@ -466,7 +469,7 @@ static store_area store_area_of(const emitter *e, const piece *p, int64_t n, int
 {
     const conv *c = e->c;
     const patch *tile = &p->out;
-    const int64_t ro = c->machine->ro, block = c->slice + (p->group * e->t->group + n) / ro;
+    const int64_t ro = c->ro, block = c->slice + (p->group * e->t->group + n) / ro;
     const int64_t blocks = c->out_blocks / ro, all = conv_whole(c) ? c->layer->bytes * blocks : blocks;
     const int64_t first = ((tile->image * all + byte * blocks + block) * c->oh + tile->y) * c->ow + tile->x;
     const bool whole = tile->cols == c->ow || tile->rows == 1;
@@ -507,7 +510,7 @@ static void requantize_entries(emitter *e, const entries *of, const rounding *ho
 void vtac_vta_emit_into_inp(emitter *e, const piece *p, int64_t n, int64_t to, int64_t pitch)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, rows = p->tile.rows, cols = p->tile.cols;
+    const int64_t ro = c->ro, rows = p->tile.rows, cols = p->tile.cols;
     for (int64_t r = 0; r < p->blocks; r++) {
         const int64_t at = sums_of(e, p, n + r);
         const list_range range = {at, (rows * cols - 1) * ro + 1};
@@ -592,7 +595,7 @@ static void requantize_means(emitter *e, const piece *p, int64_t at)
 {
     const conv *c = e->c;
     const patch *tile = &p->tile;
-    const int64_t ro = c->machine->ro;
+    const int64_t ro = c->ro;
     for (int64_t y = 0, rows; y < tile->rows; y += rows) {
         rows = equal_means(e, 0, tile->y + y, tile->rows - y);
         for (int64_t x = 0, cols; x < tile->cols; x += cols) {
@@ -631,7 +634,7 @@ static void store_tiles(emitter *e, const piece *p, int64_t n, int64_t at, int64
 static void store_whole(emitter *e, const piece *p, int64_t n)
 {
     enum { BYTE = 8 };
-    const int64_t count = p->out.rows * p->out.cols * e->c->machine->ro, at = sums_of(e, p, n);
+    const int64_t count = p->out.rows * p->out.cols * e->c->ro, at = sums_of(e, p, n);
     for (int64_t byte = 0; byte < e->c->layer->bytes; byte++) {
         if (byte > 0) {
             vtac_vta_list_alu_number(e->list, VTA_ALU_SHR, at, at, BYTE, count);
@@ -644,7 +647,7 @@ static void store_whole(emitter *e, const piece *p, int64_t n)
 static void finish_by_means(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, at = sums_of(e, p, n);
+    const int64_t ro = c->ro, at = sums_of(e, p, n);
     for (int64_t r = 0; r < ro; r++) {
         requantize_entries(
             e, &(entries){.at = at + r, .rows = 1, .count = p->tile.rows * p->tile.cols, .apart = ro},
@@ -661,7 +664,7 @@ static void finish_by_means(emitter *e, const piece *p, int64_t n)
 static void finish_blocks(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
-    const int64_t ro = c->machine->ro, pixels = p->out.rows * p->out.cols;
+    const int64_t ro = c->ro, pixels = p->out.rows * p->out.cols;
     int64_t at = sums_of(e, p, n);
     if (c->mean_record > 0) {
         finish_by_means(e, p, n);
@@ -744,7 +747,7 @@ static int64_t emit_pixel(emitter *e, const piece *p, const reduction *t)
 
 void vtac_vta_emit_reduction(emitter *e, piece *p, const reduction *t, bool last)
 {
-    const int64_t ro = e->c->machine->ro, made = emit_pixel(e, p, t);
+    const int64_t ro = e->c->ro, made = emit_pixel(e, p, t);
     for (int64_t n = 0; n < p->blocks; n++) {
         if (last && n % ro == 0 && e->c->sum != NULL) {
             p->other = emit_other(e, p, n);

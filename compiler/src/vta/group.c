@@ -71,9 +71,9 @@ static void restore_rows(conv *c)
     const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
     const bool alike = vtac_vta_window_is_point(&c->window);
     c->h = alike ? own->h : in->folded ? in->stored_h : in->h;
-    c->w = alike ? own->w : in->folded ? in->stored_w : in->w;
+    c->w = alike ? own->w : in->folded ? in->stored_w : in->w; /* a narrow layer's window is no point */
     c->made[0] = c->oh = own->h;
-    c->made[1] = c->ow = own->w;
+    c->made[1] = c->ow = own->w * vta_max(c->layer->narrow, 1);
 }
 
 static bool may_be_member(const layer_group *g, uint32_t m)
@@ -167,7 +167,7 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     t->part_rows = c->window.kernel[0];
     t->part_cols = c->window.kernel[1];
     t->window_parts = 1;
-    t->group = sums_up ? c->out_blocks : of->ro;
+    t->group = sums_up ? c->out_blocks : c->ro;
     t->groups = c->out_blocks / t->group;
     t->part = c->depthwise || sums_up ? 1 : vta_ceil_div(c->in_blocks, of->ri);
     t->parts = t->block_parts = sums_up ? vta_ceil_div(c->in_blocks, of->ri) : 1;
@@ -175,7 +175,8 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     t->in_cols = vtac_vta_conv_pitch(c, span_of(c, 1, t->cols));
     t->inp_size = t->part * t->in_rows * t->in_cols * of->ri;
     const int64_t steps = c->depthwise ? 1 : t->part * of->ri * taps;
-    t->wgt_size = c->depthwise ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : t->group * steps;
+    const int64_t pieces = vtac_vta_piece_count(c, t->part_rows, t->part_cols);
+    t->wgt_size = !c->depthwise ? t->group * steps : c->lanes > 0 ? t->group * pieces : pieces;
     t->acc_size = t->rows * t->cols * t->group;
     const int64_t together = vta_max(1, (c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS) / t->group);
     t->param_groups = vta_min(t->groups, together);
@@ -191,7 +192,8 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
 static bool reads_at_once(const layer_group *g, uint32_t m)
 {
     const conv *c = &g->members[m].conv;
-    return c->depthwise ? c->machine->ro == 1 && g->members[m].tiling.wgt_size == 1 : c->out_blocks == 1;
+    return c->depthwise ? c->ro == 1 && c->lanes == 0 && g->members[m].tiling.wgt_size == 1
+                        : c->out_blocks == 1;
 }
 
 /* INP: the lines between members, and the first member's input. */
@@ -289,7 +291,7 @@ static bool place_sums(layer_group *g, const machine *of, const sum_slots *how, 
         if (c->sum != NULL) {
             t->fixed_first = side = vta_ceil_div(side, record) * record;
             t->other_first = side + sum_constants(c->sum);
-            t->other_size = t->rows * t->cols * of->ro;
+            t->other_size = t->rows * t->cols * c->ro;
             t->other_slots = how->others;
             side = t->other_first + how->others * t->other_size;
         }
@@ -496,8 +498,7 @@ static uint32_t find_tilings(layer_group *g, group_tiling *tilings)
         if (one->streams && !may_stream(g, one)) {
             continue;
         }
-        if (one->rows * one->cols * last->machine->ro <= last->machine->acc &&
-            complete_tiling(g, one, &up, &across)) {
+        if (one->rows * one->cols * last->ro <= last->machine->acc && complete_tiling(g, one, &up, &across)) {
             measure_group(g, &up, &across, &units);
             one->cycles = estimate_cycles(g, &units);
             count++;

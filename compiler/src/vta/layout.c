@@ -74,6 +74,9 @@ static void find_lives(const vtac_vta_region *region, const decisions *decided, 
             extend_life(&lives[root_of(decided, layer->inputs[k])], when);
         }
         extend_life(&lives[root_of(decided, layer->output)], when);
+        if (layer->second != 0) {
+            extend_life(&lives[root_of(decided, layer->second)], when);
+        }
     }
     for (uint32_t i = 0; i < region->tensor_count; i++) {
         lives[i].last = (uint32_t)vta_min(lives[i].last + INTERLEAVE_WINDOW, region->layer_count);

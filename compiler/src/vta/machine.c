@@ -39,6 +39,8 @@ static vta_status set_memory(const vta_config *config, machine *out, vta_diag *d
     if (kind.rate > 0) {
         set_dram(&kind, config->clock_mhz, out);
     }
+    out->shared /= config->cores; /* all of them ask for it at once, and each gets its part */
+    out->both /= config->cores;
     return VTA_OK;
 }
 

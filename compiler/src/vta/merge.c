@@ -7,7 +7,10 @@
  * channel x % by · channels + c of merged pixel x / by. A convolution between merged images is a convolution
  * again: its kernel covers the columns of all pixels of an output, and weights outside a pixel's own window
  * are zero. Tiles of weights that are zero altogether need no step of the array. Layers that work element by
- * element stay what they are.
+ * element stay what they are; the gates of a product, one number per channel, are repeated for each pixel.
+ *
+ * A depthwise layer becomes a dense one, unless each pixel has a group of lanes of its own: then DEPTHWISE
+ * sums over the pixels of its input group by group, and so does a mean over a whole image.
  *
  * Inputs and outputs of the region are not merged: the host knows nothing of merged pixels, and folds.
  */
@@ -50,16 +53,27 @@ static bool is_pointwise(const merger *g, const vtac_vta_layer *layer)
     return good;
 }
 
-/* Merges at least `by` pixels of a tensor. */
-static bool raise_tensor(merger *g, uint32_t tensor, int64_t by, bool *changed)
+/* Gates, which have one pixel: their channels are repeated instead. */
+static bool is_repeated(const merger *g, uint32_t tensor)
 {
     const vtac_vta_tensor *t = &g->from->tensors[tensor];
+    return g->by[tensor] > 1 && t->h * t->w == 1;
+}
+
+/* Merges at least `by` pixels of a tensor, or repeats its channels so many times. */
+static bool raise_to(merger *g, uint32_t tensor, int64_t by, bool *changed)
+{
     if (g->by[tensor] >= by) {
         return true;
     }
     g->by[tensor] = by;
     *changed = true;
-    return t->role == VTAC_VTA_INTERNAL && t->w % by == 0 && by <= MAX_MERGED;
+    return g->from->tensors[tensor].role == VTAC_VTA_INTERNAL && by <= MAX_MERGED;
+}
+
+static bool raise_tensor(merger *g, uint32_t tensor, int64_t by, bool *changed)
+{
+    return raise_to(g, tensor, by, changed) && g->from->tensors[tensor].w % by == 0;
 }
 
 /* An output of a convolution has as many merged pixels as whole merged pixels of the input belong to. */
@@ -67,6 +81,9 @@ static bool spread_conv(merger *g, const vtac_vta_layer *layer, bool *changed)
 {
     const int64_t in_by = g->by[layer->inputs[0]];
     int64_t by = g->by[layer->output];
+    if (is_repeated(g, layer->output)) {
+        return in_by == 1;
+    }
     while (layer->window.stride[1] * by % in_by != 0) {
         by *= 2;
     }
@@ -86,6 +103,43 @@ static bool spread_pointwise(merger *g, const vtac_vta_layer *layer, bool *chang
     return good;
 }
 
+/* True for a product whose second factor has one number per channel. */
+static bool has_gates(const merger *g, const vtac_vta_layer *layer)
+{
+    const vtac_vta_tensor *to = &g->from->tensors[layer->output];
+    const vtac_vta_tensor *in = layer->kind == VTAC_VTA_MUL ? input_of(g, layer) : NULL;
+    const vtac_vta_tensor *by = in != NULL ? &g->from->tensors[layer->inputs[1]] : NULL;
+    return by != NULL && in->h == to->h && in->w == to->w && by->h * by->w == 1 && to->h * to->w > 1;
+}
+
+static bool spread_gates(merger *g, const vtac_vta_layer *layer, bool *changed)
+{
+    const int64_t by =
+        vta_max(g->by[layer->output], vta_max(g->by[layer->inputs[0]], g->by[layer->inputs[1]]));
+    return raise_tensor(g, layer->output, by, changed) && raise_tensor(g, layer->inputs[0], by, changed) &&
+           raise_to(g, layer->inputs[1], by, changed);
+}
+
+/* True if each of `by` merged pixels of `c` channels has lanes that DEPTHWISE can read by themselves. */
+static bool has_lanes(const merger *g, int64_t c, int64_t by)
+{
+    const machine *m = g->machine;
+    return m->config->depthwise_taps > 0 && m->ri == 1 && m->ro == 2 && c == m->block_out && by <= m->ro;
+}
+
+/* True for a mean over all pixels of an image whose pixels can be merged. */
+static bool is_whole_mean(const merger *g, const vtac_vta_layer *layer)
+{
+    const vtac_vta_tensor *in = input_of(g, layer), *to = &g->from->tensors[layer->output];
+    const vtac_vta_window *w = &layer->window;
+    bool whole = layer->kind == VTAC_VTA_AVG_POOL && layer->divisor_count == 1 && to->h * to->w == 1 &&
+                 w->kernel[0] == in->h && w->kernel[1] == in->w && g->by[layer->output] == 1;
+    for (int d = 0; d < 2; d++) {
+        whole = whole && w->before[d] == 0 && w->after[d] == 0 && w->dilation[d] == 1;
+    }
+    return whole && has_lanes(g, in->c, g->by[layer->inputs[0]]);
+}
+
 /* Layers of other kinds read and write images as they are. */
 static bool is_untouched(const merger *g, const vtac_vta_layer *layer)
 {
@@ -98,10 +152,20 @@ static bool is_untouched(const merger *g, const vtac_vta_layer *layer)
 
 static bool spread_layer(merger *g, const vtac_vta_layer *layer, bool *changed)
 {
-    return is_untouched(g, layer)    ? true
-           : is_plain_conv(g, layer) ? spread_conv(g, layer, changed)
-           : is_pointwise(g, layer)  ? spread_pointwise(g, layer, changed)
-                                     : false;
+    if (is_untouched(g, layer)) {
+        return true;
+    }
+    if (has_gates(g, layer)) {
+        return spread_gates(g, layer, changed);
+    }
+    for (uint32_t k = 0; k < layer->input_count; k++) {
+        if (is_repeated(g, layer->inputs[k])) {
+            return false;
+        }
+    }
+    return is_plain_conv(g, layer)  ? spread_conv(g, layer, changed)
+           : is_pointwise(g, layer) ? spread_pointwise(g, layer, changed)
+                                    : is_whole_mean(g, layer);
 }
 
 static bool spread_all(merger *g)
@@ -158,6 +222,7 @@ typedef struct merged_conv {
     const vtac_vta_layer *from;
     int64_t in_by, out_by; /* merged pixels of an input and an output pixel */
     int64_t c_in, c_out;   /* channels of one pixel */
+    bool repeated;         /* an output pixel is not merged, but its channels are repeated */
     vtac_vta_window window;
 } merged_conv;
 
@@ -165,12 +230,13 @@ static vtac_vta_window merge_window(const merger *g, const merged_conv *c)
 {
     const vtac_vta_window *w = &c->from->window;
     vtac_vta_window out = *w;
-    const int64_t last = w->stride[1] * (c->out_by - 1) - w->before[1] + (w->kernel[1] - 1) * w->dilation[1];
+    const int64_t out_by = c->repeated ? 1 : c->out_by;
+    const int64_t last = w->stride[1] * (out_by - 1) - w->before[1] + (w->kernel[1] - 1) * w->dilation[1];
     out.before[1] = vta_ceil_div(w->before[1], c->in_by);
     out.kernel[1] = (last + out.before[1] * c->in_by) / c->in_by + 1;
-    out.stride[1] = w->stride[1] * c->out_by / c->in_by;
+    out.stride[1] = w->stride[1] * out_by / c->in_by;
     out.dilation[1] = 1;
-    const int64_t made = g->from->tensors[c->from->output].w / c->out_by, read = input_of(g, c->from)->w;
+    const int64_t made = g->from->tensors[c->from->output].w / out_by, read = input_of(g, c->from)->w;
     out.after[1] = vta_max(0, (made - 1) * out.stride[1] + out.kernel[1] - out.before[1] - read / c->in_by);
     return out;
 }
@@ -189,7 +255,7 @@ static int64_t column_of(const merged_conv *c, int64_t made, int64_t read, int64
 static int64_t weight_of(const merged_conv *c, int64_t out, int64_t in, int64_t ky, int64_t tap)
 {
     const int64_t *kernel = c->from->window.kernel;
-    const int64_t kx = column_of(c, out / c->c_out, in / c->c_in, tap);
+    const int64_t kx = column_of(c, c->repeated ? 0 : out / c->c_out, in / c->c_in, tap);
     const int64_t per_group = c->c_in / c->from->groups, own = out % c->c_out;
     const int64_t channel = in % c->c_in - own / (c->c_out / c->from->groups) * per_group;
     const bool none = kx < 0 || channel < 0 || channel >= per_group;
@@ -228,6 +294,27 @@ static void *repeat(merger *g, const void *from, int64_t count, size_t size, int
     return to;
 }
 
+/* Repeats the parameters of channels for each pixel of an output. */
+static void repeat_params(merger *g, vtac_vta_layer *layer, int64_t c, int64_t by)
+{
+    layer->weight_zero = repeat(g, layer->weight_zero, c, sizeof *layer->weight_zero, by);
+    layer->bias = repeat(g, layer->bias, c, sizeof *layer->bias, by);
+    layer->scales = repeat(g, layer->scales, c, sizeof *layer->scales, by);
+}
+
+/* Makes a window wide enough for DEPTHWISE to read three rows of it at once. */
+static void widen_window(const merger *g, merged_conv *c)
+{
+    enum { THREE = 3 };
+    vtac_vta_window *w = &c->window;
+    const int64_t made = g->from->tensors[c->from->output].w / c->out_by,
+                  read = input_of(g, c->from)->w / c->in_by;
+    if (w->kernel[0] >= THREE && w->kernel[1] < THREE) {
+        w->kernel[1] = THREE;
+        w->after[1] = vta_max(0, (made - 1) * w->stride[1] + THREE - w->before[1] - read);
+    }
+}
+
 static void merge_conv(merger *g, vtac_vta_layer *layer)
 {
     const machine *m = g->machine;
@@ -237,8 +324,23 @@ static void merge_conv(merger *g, vtac_vta_layer *layer)
                      .in_by = g->by[layer->inputs[0]],
                      .out_by = g->by[layer->output],
                      .c_in = in->c,
-                     .c_out = to->c};
+                     .c_out = to->c,
+                     .repeated = is_repeated(g, layer->output)};
+    const bool depthwise = from.groups > 1 && from.groups == in->c && from.groups == to->c &&
+                           has_lanes(g, in->c, vta_max(c.in_by, c.out_by)) && !c.repeated &&
+                           !vtac_vta_window_is_point(&from.window);
+    repeat_params(g, layer, to->c, c.out_by);
+    if (depthwise && c.in_by == 1) {
+        layer->narrow = c.out_by;
+        layer->weights =
+            repeat(g, from.weights, to->c, (size_t)(from.window.kernel[0] * from.window.kernel[1]), c.out_by);
+        return;
+    }
     c.window = merge_window(g, &c);
+    if (depthwise) {
+        widen_window(g, &c);
+        layer->lanes = in->c;
+    }
     const int64_t ins = c.c_in * c.in_by, outs = c.c_out * c.out_by;
     const int64_t taps = c.window.kernel[0] * c.window.kernel[1];
     int8_t *weights = vta_arena_array(&g->arena, (size_t)(ins * outs * taps), 1);
@@ -248,13 +350,17 @@ static void merge_conv(merger *g, vtac_vta_layer *layer)
     layer->groups = 1;
     layer->weights = weights;
     layer->tiles = tiles;
-    layer->weight_zero = repeat(g, from.weight_zero, to->c, sizeof *from.weight_zero, c.out_by);
-    layer->bias = repeat(g, from.bias, to->c, sizeof *from.bias, c.out_by);
-    layer->scales = repeat(g, from.scales, to->c, sizeof *from.scales, c.out_by);
     layer->products = (uint64_t)(to->n * to->c * to->h * to->w * (in->c / from.groups) *
                                  from.window.kernel[0] * from.window.kernel[1]);
     g->failed = g->failed || weights == NULL || tiles == NULL;
     layer->filled = g->failed ? 0 : merge_weights(m, &c, weights, tiles);
+}
+
+/* A mean over a whole image reads all of its merged pixels. */
+static void merge_mean(const merger *g, vtac_vta_layer *layer)
+{
+    layer->lanes = input_of(g, layer)->c;
+    layer->window.kernel[1] /= g->by[layer->inputs[0]];
 }
 
 /* ---- regions */
@@ -286,12 +392,14 @@ vta_status vtac_vta_merge_make(merger *g, vta_diag *diag)
     g->region.layers = repeat(g, g->from->layers, g->from->layer_count, sizeof *g->from->layers, 1);
     for (uint32_t i = 0; !g->failed && i < g->from->tensor_count; i++) {
         g->region.tensors[i].c *= g->by[i];
-        g->region.tensors[i].w /= g->by[i];
+        g->region.tensors[i].w /= is_repeated(g, i) ? 1 : g->by[i];
     }
     for (uint32_t n = 0; !g->failed && n < g->from->layer_count; n++) {
         vtac_vta_layer *layer = &g->region.layers[n];
         if (layer->kind == VTAC_VTA_CONV && !is_untouched(g, layer)) {
             merge_conv(g, layer);
+        } else if (layer->kind == VTAC_VTA_AVG_POOL && !is_untouched(g, layer)) {
+            merge_mean(g, layer);
         }
     }
     return g->failed ? vta_no_memory(diag) : VTA_OK;

@@ -46,7 +46,8 @@ typedef struct order_state {
     cycles *end,
         *over; /* by call: its results are there for the compute unit; for the other units; 0: not yet */
     cycles free[ORDER_UNITS], bus, retired;
-    double writes; /* the share of cycles in which the array writes into ACC */
+    bool short_calls; /* as vtac_vta_list_order has it */
+    double writes;    /* the share of cycles in which the array writes into ACC */
     bool failed;
 } order_state;
 
@@ -265,7 +266,8 @@ static cycles alu_end(const order_state *w, const job *j, cycles start)
 {
     const cycles steps = (cycles)j->steps;
     const cycles beside = w->free[ON_ARRAY] > start ? w->free[ON_ARRAY] - start : 0;
-    return start + ALU_START + steps + (cycles)(w->writes * (double)(beside < steps ? beside : steps));
+    return start + (w->short_calls ? 0 : ALU_START) + steps +
+           (cycles)(w->writes * (double)(beside < steps ? beside : steps));
 }
 
 static void begin_call(order_state *w, uint32_t i, cycles start)
@@ -297,24 +299,41 @@ static void begin_call(order_state *w, uint32_t i, cycles start)
     w->end[i] = w->over[i] = w->free[ON_STORER] + (cycles)w->t->m->answer;
 }
 
+/* The time that ranks a call which could begin at `begin`. A call of the ALU keeps a call of the array behind
+ * it waiting only until the ALU takes it up: not while it waits for what it reads itself. One behind a call
+ * of the array waits until that begins, and for some cycles more. */
+static cycles rank_at(const order_state *w, uint32_t i, cycles begin)
+{
+    enum { HELD = 6 };
+    const order_unit unit = unit_of(&w->t->jobs[i]);
+    if (!w->short_calls) {
+        return begin;
+    }
+    return unit == ON_ALU ? w->free[unit] : unit == ON_ARRAY ? begin + HELD : begin;
+}
+
 /* The queue whose next call could begin first; among several, the one that comes first in the list. */
 static uint32_t next_queue(order_state *w, cycles *begin)
 {
     const uint32_t end = (uint32_t)vta_min(w->queue_count, w->oldest + QUEUES * LAYERS);
     uint32_t best = UINT32_MAX, call = 0;
+    cycles first = 0;
     for (uint32_t q = 0; q < end; q = q + 1 == ON_ALU ? w->oldest : q + 1) {
         order_queue *of = &w->queues[q];
         if (of->done == of->count) {
             continue;
         }
         of->ready = of->ready == UINT64_MAX ? ready_at(w, of) : of->ready;
+        if (of->ready == UINT64_MAX) {
+            continue;
+        }
         const uint32_t i = of->calls[of->done];
         const uint32_t rank = of->feeds ? i : i + (uint32_t)w->t->count;
-        const cycles when =
-            of->ready == UINT64_MAX ? UINT64_MAX : later(of->ready, w->free[unit_of(&w->t->jobs[i])]);
-        if (when < UINT64_MAX && (best == UINT32_MAX || when < *begin || (when == *begin && rank < call))) {
+        const cycles when = later(of->ready, w->free[unit_of(&w->t->jobs[i])]), key = rank_at(w, i, when);
+        if (best == UINT32_MAX || key < first || (key == first && rank < call)) {
             best = q;
             call = rank;
+            first = key;
             *begin = when;
         }
     }
@@ -434,10 +453,10 @@ static void order_all(order_state *w, step_list *list)
     free(w->queues);
 }
 
-void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes)
+void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes, bool short_calls)
 {
     model *t = calloc(1, sizeof *t);
-    order_state w = {.t = t};
+    order_state w = {.t = t, .short_calls = short_calls};
     if (t == NULL || list->failed) {
         list->failed = true;
         free(t);

@@ -43,6 +43,15 @@ static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_b
     }
 }
 
+/* The weight of lane i of a block for a tap. Where pixels of the input are merged, a lane belongs to one of
+ * them, and each output block has an entry of its own. */
+static int32_t lane_weight(const conv *c, int64_t block, int64_t i, int64_t ky, int64_t kx)
+{
+    const int64_t own = block * c->machine->block_in + i;
+    return c->lanes > 0 ? vtac_vta_conv_weight(c, block * c->lanes + i % c->lanes, i, ky, kx)
+                        : vtac_vta_conv_weight(c, own, own, ky, kx);
+}
+
 /* Packs the taps of a block's window piece, one tap in a row. */
 static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block, int64_t index)
 {
@@ -56,8 +65,7 @@ static void pack_window(const conv *c, const part *p, int8_t *to, int64_t block,
             continue;
         }
         for (int64_t i = 0; i < size; i++) {
-            const int64_t channel = block * size + i;
-            to[tap * size + i] = (int8_t)vtac_vta_conv_weight(c, channel, channel, ky, kx);
+            to[tap * size + i] = (int8_t)lane_weight(c, block, i, ky, kx);
         }
     }
 }
@@ -71,7 +79,7 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
     for (int64_t k = 0; c->depthwise && k < vtac_vta_chunk_entries(c, t, group, &p); k++, to += entry) {
         const int64_t pieces =
             c->alike ? vtac_vta_chunk_entries(c, t, group, &p) : vtac_vta_piece_count(c, p.kys, p.kxs);
-        const int64_t block = group * t->group / c->machine->ro + k / pieces;
+        const int64_t block = (c->lanes > 0 ? group * t->group : group * t->group / c->ro) + k / pieces;
         pack_window(c, &p, to, block, vtac_vta_piece_of_kind(c, &p, k % pieces));
     }
     const int64_t filled = c->depthwise ? 0 : vtac_vta_filled_blocks(c, t, group);

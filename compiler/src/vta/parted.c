@@ -47,14 +47,14 @@ static kinds_of_lines cols_of(const emitter *e, const piece *p)
 /* The number of groups of `ro` blocks before the one of block n of piece `number`. */
 static int64_t block_group_of(const emitter *e, int64_t number, int64_t n)
 {
-    return (number * e->t->group + n) / e->c->machine->ro;
+    return (number * e->t->group + n) / e->c->ro;
 }
 
 static parted_sums own_sums(const emitter *e, const piece *p, int64_t n)
 {
     const tiling *t = e->t;
     const int64_t slot = e->sums + block_group_of(e, e->pieces, n) % t->acc_slots * t->acc_size;
-    return (parted_sums){slot + n % e->c->machine->ro, p->out.rows, p->out.cols};
+    return (parted_sums){slot + n % e->c->ro, p->out.rows, p->out.cols};
 }
 
 static parted_sums column_sums(const emitter *e, const piece *p, int64_t n)
@@ -68,7 +68,7 @@ static parted_sums row_sums(const emitter *e, int64_t number, int64_t rows, int6
 {
     const tiling *t = e->t;
     const int64_t slot = t->other_first + block_group_of(e, number, n) % t->other_slots * t->other_size;
-    return (parted_sums){slot + n % e->c->machine->ro, rows, cols};
+    return (parted_sums){slot + n % e->c->ro, rows, cols};
 }
 
 /* The array and the ALU start instructions in program order, so the epilogue of the blocks before is spread
@@ -121,7 +121,7 @@ typedef struct maxima {
 
 static void emit_maxima(emitter *e, const maxima *m)
 {
-    const int64_t ro = e->c->machine->ro;
+    const int64_t ro = e->c->ro;
     const int64_t to = m->to->at + (m->to_row * m->to->cols + m->to_col) * ro,
                   from = m->from->at + (m->from_row * m->from->cols + m->from_col) * ro;
     if (m->rows <= 0 || m->cols <= 0) {

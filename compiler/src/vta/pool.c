@@ -45,8 +45,8 @@ static void emit_row_operation(emitter *e, const window_area *w, const vta_alu *
     vta_alu alu = *how;
     alu.dst_out = alu.iter_out > 1 ? alu.dst_out : 0;
     alu.src_out = alu.iter_out > 1 ? alu.src_out : 0;
-    alu.dst_in = alu.iter_in > 1 ? e->c->machine->ro : 0;
-    alu.src_in = alu.iter_in > 1 ? e->c->pool->window.stride[1] * e->c->machine->ro : 0;
+    alu.dst_in = alu.iter_in > 1 ? e->c->ro : 0;
+    alu.src_in = alu.iter_in > 1 ? e->c->pool->window.stride[1] * e->c->ro : 0;
     vtac_vta_list_alu(e->list, &alu, w->dst, w->src);
 }
 
@@ -54,7 +54,7 @@ static void emit_row_operation(emitter *e, const window_area *w, const vta_alu *
 static void pool_by_outputs(emitter *e, const piece *p, const window_area *w)
 {
     const vtac_vta_window *window = &e->c->pool->window;
-    const int64_t ro = e->c->machine->ro, cols = p->tile.cols, taps = w->ys.count * w->xs.count;
+    const int64_t ro = e->c->ro, cols = p->tile.cols, taps = w->ys.count * w->xs.count;
     for (int64_t rest = 0; rest < 2; rest++) {
         uint32_t uops = 0;
         for (int64_t k = 0; k < ro * taps; k++) {
@@ -81,7 +81,7 @@ static void pool_by_outputs(emitter *e, const piece *p, const window_area *w)
 static void pool_by_taps(emitter *e, const piece *p, const window_area *w, int64_t ky, interval kx)
 {
     const vtac_vta_window *window = &e->c->pool->window;
-    const int64_t ro = e->c->machine->ro, cols = p->tile.cols;
+    const int64_t ro = e->c->ro, cols = p->tile.cols;
     const int64_t from = w->from + (ky * window->dilation[0] * cols + kx.at * window->dilation[1]) * ro;
     uint32_t uops = 0;
     for (int64_t y = 0; y < w->area->rows; y++) {
@@ -105,7 +105,7 @@ static void pool_by_taps(emitter *e, const piece *p, const window_area *w, int64
 static void fold_columns(emitter *e, const piece *p, const window_area *w)
 {
     const vtac_vta_window *window = &e->c->pool->window;
-    const int64_t ro = e->c->machine->ro, cols = p->tile.cols;
+    const int64_t ro = e->c->ro, cols = p->tile.cols;
     uint32_t uops = 0;
     for (int64_t k = 0; k < w->ys.count * ro; k++) {
         const int64_t at = w->from + k / ro * window->dilation[0] * cols * ro + k % ro;
@@ -128,7 +128,7 @@ static void pool_rectangle(emitter *e, const piece *p, const patch *area, interv
     enum { FLIGHT = 8 };
     const conv *c = e->c;
     const vtac_vta_window *w = &c->pool->window;
-    const int64_t ro = c->machine->ro, cols = p->tile.cols, out_cols = p->out.cols;
+    const int64_t ro = c->ro, cols = p->tile.cols, out_cols = p->out.cols;
     const interval xs = vtac_vta_conv_pool_taps(c, 1, area->x);
     const int64_t y = area->y * w->stride[0] - w->before[0] - p->tile.y + ys.at * w->dilation[0];
     const int64_t x = area->x * w->stride[1] - w->before[1] - p->tile.x + xs.at * w->dilation[1];
@@ -187,7 +187,7 @@ int64_t vtac_vta_emit_pool(emitter *e, const piece *p, int64_t at)
         pool_rows(e, p, y, rows, ys, &to);
     }
     if (kept > 0 && end < c->oh) {
-        const pooled next = {.dst = other_slot(e, number + p->blocks / c->machine->ro), .src = at, .y = end};
+        const pooled next = {.dst = other_slot(e, number + p->blocks / c->ro), .src = at, .y = end};
         pool_rows(e, p, end, 1, (interval){0, kept}, &next);
     }
     return to.dst;

@@ -83,12 +83,14 @@ typedef struct conv {
     vtac_vta_window window;
     vtac_vta_window fold;          /* the part of the window that the host does; else a kernel of 1 x 1 */
     int64_t in_blocks, out_blocks; /* out_blocks fills whole tiles */
+    int64_t ro;                    /* output blocks of a tile; 1 where a block is a pixel of a merged one */
     const uint8_t *tiles;          /* by output block, input block and tap: 0 if it has no weights; or NULL */
     int64_t filled;                /* the number of tiles that have weights */
     int64_t planes; /* of int8 whose sum is w less its zero point: 1; 2 for 9 bits; 3 for more */
     bool narrow;    /* int4 holds each weight less its zero point: LOADs extend them to int8 */
     bool depthwise; /* each channel by itself, on the DEPTHWISE instruction */
     bool alike;     /* depthwise with the same weights in all blocks */
+    int64_t lanes;  /* depthwise with merged pixels in its input: the channels of each; else 0 */
     int64_t pairs;  /* records of parameters: one per output block; of means, one per divisor */
     int64_t record; /* ACC entries of a record */
     int64_t piece_rows, piece_cols; /* depthwise: the largest part of the window in a WGT entry */
@@ -246,6 +248,12 @@ typedef struct load_of_units {
 } load_of_units;
 
 void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out);
+/* Pixels of the input that are one. */
+static inline int64_t conv_merged(const conv *c)
+{
+    return c->lanes > 0 ? c->c_in / c->lanes : 1;
+}
+
 /* Cycles of the array for one row of `cols` output pixels of a block. */
 int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t cols);
 /* The same for all output blocks, `row_cycles` each; blocks that pad a tile cost less. */
@@ -404,14 +412,16 @@ typedef struct planes_tiling {
     int64_t record, fixed, sums, by_group, by_lane, apart, first;
 } planes_tiling;
 
-/* Recurrent cells (recurrent.c). A *row* is a block of one gate's units; steps are taken in chunks. */
+/* Recurrent cells (recurrent.c). A *row* is a block of one gate's units; the sums of `chunk` steps have
+ * places in a ring. */
 typedef struct recurrent_tiling {
     int64_t batch, rows, state_rows;  /* rows: of all gates; state_rows: of one, which are those of a state */
     int64_t terms[2];                 /* blocks of the input and of the state */
     int64_t chunk, slot, slots;       /* WGT: entries of a slot, and the slots */
-    int64_t reset, input;             /* INP: the state behind a reset gate, the inputs of a chunk */
+    int64_t piece, areas;             /* INP: steps of the inputs in an area, and the areas */
+    int64_t reset, input;             /* INP: the state behind a reset gate, the inputs */
     int64_t fixed, biases, wide, out; /* ACC: records of no row, biases of the state's sums, C or H, h */
-    int64_t work[2], sums;            /* gates, at both ends; the sums over the inputs of a chunk */
+    int64_t work[2], sums;            /* gates, at both ends; the ring of sums */
 } recurrent_tiling;
 
 /* Transpositions (transpose.c), in blocks: of the input's channels and pixels; how many of them at a time. */
@@ -631,9 +641,10 @@ vta_status vtac_vta_list_interleave(step_list *list, const machine *m, interleav
 
 /* order.c */
 
-/* Puts the calls of a list into an order in which the array and the ALU work on different layers at a time.
- * Results do not change. */
-void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes);
+/* Puts the calls of a list into an order in which the array and the ALU work on different layers at a time,
+ * or on parts of a recurrent cell. Results do not change. short_calls: the ALU's calls take their steps and
+ * nothing beyond, as many calls in a row of a few entries do. */
+void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes, bool short_calls);
 
 /* decide.c */
 
@@ -647,9 +658,11 @@ typedef struct decisions {
     int32_t *fed_by;  /* by layer: the member before it; or -1 */
 } decisions;
 
-/* With `groups`, layers form a group if that is faster than one by one, however much those would overlap. */
+/* Layers form a group if that is faster than they are although they overlap; or, eagerly, faster than one by
+ * one, and then before pools of means are joined to convolutions or behind that. */
+typedef enum eagerness { GROUPS_SURELY, GROUPS_EAGERLY, GROUPS_BEHIND_POOLS } eagerness;
 vta_status vtac_vta_decisions_make(const machine *m, vtac_vta_region *region, const vtac_vta_options *options,
-                                   bool groups, decisions *out, vta_diag *diag);
+                                   eagerness groups, decisions *out, vta_diag *diag);
 void vtac_vta_decisions_free(decisions *d);
 bool vtac_vta_decisions_alike(const vtac_vta_region *region, const decisions *a, const decisions *b);
 

@@ -476,11 +476,22 @@ static vta_status emit_stages(scheduler *s, vta_diag *diag)
     return status;
 }
 
+/* True if a layer's calls for the array and for the ALU must be put into one order. */
+static bool has_cells(const vtac_vta_region *region)
+{
+    bool any = false;
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        any = any || region->layers[n].kind == VTAC_VTA_RECURRENT;
+    }
+    return any;
+}
+
 /* Chooses the places of calls in the list that is emitted. */
 static void advance_loads(const scheduler *s, step_list *list)
 {
-    if (s->concurrent) {
-        vtac_vta_list_order(list, &s->hardware, s->image->work_bytes);
+    const bool cells = has_cells(s->region);
+    if (s->concurrent || cells) {
+        vtac_vta_list_order(list, &s->hardware, s->image->work_bytes, cells);
     } else {
         vtac_vta_list_load_ahead(list, s->hardware.config, s->hardware.latency);
     }
@@ -812,8 +823,9 @@ static uint32_t trials_for(const vtac_vta_region *region, int level)
 /* Kinds of schedules, besides the options. */
 typedef enum variant {
     PLAIN,
-    IN_GROUPS,  /* layers form groups wherever that is faster one by one */
-    BESIDE_ROWS /* layers on rows run beside others */
+    IN_GROUPS,    /* layers form groups wherever that is faster one by one */
+    BEHIND_POOLS, /* the same, but pools of means are joined first */
+    BESIDE_ROWS   /* layers on rows run beside others */
 } variant;
 
 static vta_status schedule_once(const vta_config *config, vtac_vta_region *region,
@@ -827,8 +839,10 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                    .image = out,
                    .trials = trials_for(region, level),
                    .schedules = options->schedules,
-                   .groups = how == IN_GROUPS,
-                   .before = how == IN_GROUPS ? decided : NULL,
+                   .groups = how == IN_GROUPS      ? GROUPS_EAGERLY
+                             : how == BEHIND_POOLS ? GROUPS_BEHIND_POOLS
+                                                   : GROUPS_SURELY,
+                   .before = how == IN_GROUPS || how == BEHIND_POOLS ? decided : NULL,
                    .concurrent = how == BESIDE_ROWS,
                    .quick = options->predict_only,
                    .factors = options->all_factors,
@@ -890,7 +904,7 @@ static vta_status schedule_again(const vta_config *config, vtac_vta_region *regi
         status = VTA_OK;
     } else if (status != VTA_OK) {
         vtac_vta_image_free(out);
-    } else if (!keep_faster(out, &other, how == IN_GROUPS ? out->cycles / WORTH : 0)) {
+    } else if (!keep_faster(out, &other, how == BESIDE_ROWS || how == PLAIN ? 0 : out->cycles / WORTH)) {
         memcpy(region->tensors, laid_out, size);
     }
     free(laid_out);
@@ -906,6 +920,22 @@ static bool can_run_beside(const vtac_vta_region *region)
         products = products || region->layers[n].kind == VTAC_VTA_CONV;
     }
     return rows && products;
+}
+
+static bool has_means(const vtac_vta_region *region)
+{
+    bool means = false;
+    for (uint32_t n = 0; n < region->layer_count; n++) {
+        means = means || region->layers[n].kind == VTAC_VTA_AVG_POOL;
+    }
+    return means;
+}
+
+/* True where a tile has several output blocks, of which layers with few channels leave some empty: groups
+ * gain less there, and a pool more beside them. */
+static bool has_blocks(const vta_config *config)
+{
+    return config->block_in > config->block_out;
 }
 
 /* Given schedules are the starting point of a search; a search without them may end at a better one. In short
@@ -928,8 +958,12 @@ static vta_status schedule_best(const vta_config *config, vtac_vta_region *regio
         VTA_TRY(schedule_again(config, region, options, BESIDE_ROWS, decided, out, diag));
     }
     const bool joins = !options->no_join && !options->all_groups;
-    return joins && out->cycles < SHORT
-               ? schedule_again(config, region, options, IN_GROUPS, decided, out, diag)
+    if (!joins || out->cycles >= SHORT) {
+        return VTA_OK;
+    }
+    VTA_TRY(schedule_again(config, region, options, IN_GROUPS, decided, out, diag));
+    return has_blocks(config) && has_means(region)
+               ? schedule_again(config, region, options, BEHIND_POOLS, decided, out, diag)
                : VTA_OK;
 }
 

@@ -30,7 +30,7 @@ typedef struct scheduler {
     decisions decided;
     uint32_t trials; /* tilings of a convolution that are timed; 0: the rough estimate chooses */
     const vtac_schedules *schedules;
-    bool groups; /* layers form groups wherever that is faster than one by one */
+    eagerness groups; /* layers form groups wherever that is faster than one by one */
     const decisions
         *before;  /* of an earlier schedule: a schedule with the same decisions is not made again */
     bool factors; /* for tests: dense layers go by factors of their weights wherever they can */

@@ -67,12 +67,12 @@ static int64_t widest_reach(const conv *c, int64_t group)
 /* The slots for a pool's outputs or a sum's other operands: the minimum, and the useful maximum. */
 static int64_t others_needed(const conv *c, const tiling *t)
 {
-    return t->kept > 0 ? t->group / c->machine->ro + KEPT_SLOTS : 2;
+    return t->kept > 0 ? t->group / c->ro + KEPT_SLOTS : 2;
 }
 
 static int64_t others_useful(const conv *c, const tiling *t)
 {
-    return t->kept > 0 ? t->group / c->machine->ro + OTHER_SLOTS : OTHER_SLOTS;
+    return t->kept > 0 ? t->group / c->ro + OTHER_SLOTS : OTHER_SLOTS;
 }
 
 /* Divides a share of ACC: sums lie together, everything else in the side. */
@@ -83,7 +83,7 @@ static int64_t place_beside(const conv *c, tiling *t, int64_t params)
     t->param_first = 0;
     t->fixed_first = vta_ceil_div(params, record) * record;
     t->other_first = t->fixed_first + fixed;
-    t->other_size = t->rows * t->cols * c->machine->ro;
+    t->other_size = t->rows * t->cols * c->ro;
     t->other_slots = 0;
     if (c->pool != NULL || c->sum != NULL) {
         t->other_slots = vta_min(vta_max(0, room - t->other_first) / t->other_size, others_useful(c, t));
@@ -101,11 +101,11 @@ static int64_t place_beside(const conv *c, tiling *t, int64_t params)
 static int64_t place_parted(const conv *c, tiling *t, int64_t params)
 {
     const int64_t quarter = c->machine->acc / 4, between = t->rows + c->pool->window.kernel[0] - 2;
-    const int64_t blocks = t->group / c->machine->ro, together = t->parts > 1 ? blocks : 1;
+    const int64_t blocks = t->group / c->ro, together = t->parts > 1 ? blocks : 1;
     const int64_t slots = quarter / t->acc_size;
     t->param_first = c->machine->acc - params;
     t->other_first = 2 * quarter;
-    t->other_size = between * t->cols * c->machine->ro;
+    t->other_size = between * t->cols * c->ro;
     t->other_slots = vta_min(quarter / t->other_size, 2 * vta_max(blocks, 2));
     t->acc_slots = vta_min(slots, 2 * vta_max(together, 2));
     const bool fits = params <= quarter && t->acc_slots >= together &&
@@ -130,7 +130,7 @@ static int64_t place_sums(const conv *c, tiling *t)
         t->param_first = acc - params;
         t->fixed_first = (t->param_first - c->mean_record) / joined_record(c) * joined_record(c);
         t->other_first = acc / 4 * 3;
-        t->other_size = t->rows * t->cols * c->machine->ro;
+        t->other_size = t->rows * t->cols * c->ro;
         t->other_slots =
             vta_min(vta_max(0, t->fixed_first - t->other_first) / t->other_size, others_useful(c, t));
         return t->other_slots >= others_needed(c, t) ? t->other_first : 0;
@@ -140,7 +140,7 @@ static int64_t place_sums(const conv *c, tiling *t)
         return vta_max(0, t->param_first);
     }
     t->other_first = acc / 2;
-    t->other_size = t->rows * t->cols * c->machine->ro;
+    t->other_size = t->rows * t->cols * c->ro;
     t->other_slots = vta_min(acc / 4 / t->other_size, OTHER_SLOTS);
     t->fixed_first = acc / 4 * 3;
     t->param_first = t->fixed_first + sum_constants(c->sum);
@@ -209,9 +209,9 @@ static bool complete_tiling(const conv *c, tiling *t)
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
     const int64_t pieces = c->depthwise ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : 0;
     t->wgt_size = c->alike       ? vta_min(MAX_KINDS, pieces)
-                  : c->depthwise ? t->group / m->ro * pieces
+                  : c->depthwise ? t->group / (c->lanes > 0 ? 1 : c->ro) * pieces
                                  : t->group * steps;
-    t->acc_size = t->parted ? made_rows * vta_max(t->cols, made_cols - t->cols) * m->ro
+    t->acc_size = t->parted ? made_rows * vta_max(t->cols, made_cols - t->cols) * c->ro
                             : made_rows * made_cols * t->group;
     const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
     const int64_t together = vta_max(1, vta_min(blocks, m->acc / 32) / t->group);
@@ -226,7 +226,7 @@ static bool complete_tiling(const conv *c, tiling *t)
     t->acc_slots = vta_min(sums / t->acc_size, t->parted ? t->acc_slots : ACC_SLOTS);
     const bool one_row =
         c->depthwise && c->piece_rows > 1 && c->window.dilation[0] * t->in_cols > MAX_ROW_STEP;
-    const int64_t taps = c->pool != NULL ? pool_taps(c) * m->ro : 0;
+    const int64_t taps = c->pool != NULL ? pool_taps(c) * c->ro : 0;
     return may_keep(c, t) && !one_row && steps <= m->uop && taps <= m->uop && t->inp_slots > 0 &&
            t->wgt_slots > 0 && t->acc_slots > 0;
 }
@@ -325,7 +325,7 @@ int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t 
                                                            w->dilation[1], w->dilation[0], w->stride[1]);
         cycles += taps + (cols - 1) * (taps - steps.kept);
     }
-    return cycles * (c->three ? vta_ceil_div(w->kernel[0], c->piece_rows) : w->kernel[0]);
+    return cycles * conv_merged(c) * (c->three ? vta_ceil_div(w->kernel[0], c->piece_rows) : w->kernel[0]);
 }
 
 int64_t vtac_vta_tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols)
@@ -348,10 +348,10 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t sweep = c->images * rows.loaded * cols.loaded * vta_ceil_div(reach_blocks, m->ri) *
                           tile_bytes * t->window_parts;
     const int64_t weights =
-        (c->alike ? t->wgt_size * part_kinds(c, t)
-         : c->depthwise
-             ? c->out_blocks / m->ro * vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
-             : conv_used_blocks(c) * reach_blocks * taps) *
+        (c->alike       ? t->wgt_size * part_kinds(c, t)
+         : c->depthwise ? c->out_blocks / (c->lanes > 0 ? 1 : c->ro) *
+                              vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
+                        : conv_used_blocks(c) * reach_blocks * taps) *
         wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
@@ -408,12 +408,12 @@ uint64_t vtac_vta_tiling_estimate(const conv *c, const tiling *t, load_of_units 
     const int64_t blocks = t->tiles * t->groups * t->group, calls = calls_of(c, t);
     const int64_t first =
         (t->inp_size * m->batch * m->block_in + t->wgt_size * m->block_in * m->block_out) / m->beat;
-    const int64_t last = t->rows * t->cols * m->ro * 3;
+    const int64_t last = t->rows * t->cols * c->ro * 3;
     /* The array and the ALU share the write port of ACC. */
     const int64_t made =
         c->pool == NULL ? c->oh * c->ow : sum_tiles(c, t, 0, 1).made * sum_tiles(c, t, 1, 1).made;
     const int64_t writes = c->images * made * c->out_blocks * t->parts + (int64_t)units->alu;
-    const bool turns = t->acc_slots < 2 && (t->parted || t->group <= m->ro);
+    const bool turns = t->acc_slots < 2 && (t->parted || t->group <= c->ro);
     const int64_t weights = c->alike ? part_kinds(c, t) : t->groups * t->parts;
     const bool alone = (t->inp_slots < 2 && t->tiles * t->parts > 1) || (t->wgt_slots < 2 && weights > 1);
     const int64_t array = (int64_t)units->array + blocks * t->parts * CALL;
@@ -509,17 +509,17 @@ static void try_orders(const conv *c, const tiling *sizes, contender *best)
 static void try_tilings(const conv *c, tiling t, contender *best)
 {
     const machine *m = c->machine;
-    const choices rows = cuts_of(c->oh, m->acc), cols = cuts_of(c->ow, m->acc / m->ro);
-    const choices groups = cuts_of(c->groups > 1 ? 1 : c->out_blocks / m->ro, m->wgt);
-    const choices parts = cuts_of(widest_reach(c, m->ro), m->inp);
+    const choices rows = cuts_of(c->oh, m->acc), cols = cuts_of(c->ow, m->acc / c->ro);
+    const choices groups = cuts_of(c->groups > 1 ? 1 : c->out_blocks / c->ro, m->wgt);
+    const choices parts = cuts_of(widest_reach(c, c->ro), m->inp);
     for (int i = 0; i < rows.count * cols.count; i++) {
         t.rows = rows.size[i % rows.count];
         t.cols = cols.size[i / rows.count];
-        if (t.rows * t.cols * m->ro > m->acc) {
+        if (t.rows * t.cols * c->ro > m->acc) {
             continue;
         }
         for (int j = 0; j < groups.count * parts.count; j++) {
-            t.group = groups.size[j % groups.count] * m->ro;
+            t.group = groups.size[j % groups.count] * c->ro;
             t.part = parts.size[j / groups.count];
             try_orders(c, &t, best);
         }
@@ -548,7 +548,7 @@ static void add_need(vta_str *text, int64_t need, int64_t have, const char *what
 static vta_status report_misfit(const conv *c, vta_diag *diag)
 {
     const machine *m = c->machine;
-    tiling t = {.rows = 1, .cols = 1, .group = m->ro, .part = 1, .part_rows = 1, .part_cols = 1};
+    tiling t = {.rows = 1, .cols = 1, .group = c->ro, .part = 1, .part_rows = 1, .part_cols = 1};
     vta_str needs = {0};
     (void)complete_tiling(c, &t);
     const int64_t params = t.param_slots * t.param_size;
@@ -761,5 +761,7 @@ int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, co
     }
     const int64_t entries = vtac_vta_part_entries(c, t, group, p);
     const int64_t filled = vtac_vta_filled_blocks(c, t, group);
-    return c->depthwise ? entries * (blocks / c->machine->ro) : entries * filled + (filled < blocks);
+    return c->lanes > 0   ? entries * blocks
+           : c->depthwise ? entries * (blocks / c->ro)
+                          : entries * filled + (filled < blocks);
 }

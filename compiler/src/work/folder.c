@@ -36,8 +36,8 @@
 extern char **environ;
 
 enum { PATH = 4096, MAX_TEXT = 1 << 30, MAX_SUBMITTED = 5, NAME = 32 };
-static const double look_s = 0.1, beat_s = 1.0, stale_s = 20.0, check_jobs_s = 5.0, orphan_s = 120.0,
-                    again_s = 5.0;
+static const double look_s = 0.1, beat_s = 1.0, stale_s = 20.0, check_jobs_s = 5.0,
+                    orphan_s = VTAC_WORK_PATIENCE, again_s = 5.0;
 
 static void path_in(const vtac_work *w, char *path, const char *name)
 {
@@ -251,7 +251,14 @@ static vta_status join_leader(const vtac_work *w, vta_diag *diag)
                 first = 0;
             }
             const double age = age_of(&lead, leader);
-            if (age > orphan_s || (age < 0 && vta_now() - begin > orphan_s)) {
+            if (age < 0 && vta_now() - begin > orphan_s) {
+                return vta_fail(
+                    diag, VTA_TIMEOUT,
+                    "'%s': nobody has led work there for %.0f s; lead it with '--folder', or join "
+                    "another",
+                    w->options.folder, orphan_s);
+            }
+            if (age > orphan_s) {
                 return vta_fail(diag, VTA_TIMEOUT, "'%s': nobody leads this work any more",
                                 w->options.folder);
             }

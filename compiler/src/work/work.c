@@ -151,6 +151,11 @@ void vtac_work_stop(void *work)
     atomic_store(&w->stopped, true);
 }
 
+bool vtac_work_is_stopped(const vtac_work *w)
+{
+    return atomic_load(&w->stopped);
+}
+
 uint32_t vtac_work_workers(const vtac_work *w)
 {
     return w->options.engine == VTAC_WORK_FOLDER ? w->options.workers : w->worker_count;

@@ -285,6 +285,21 @@ void vtac_zoo_rename(vtac_zoo *z, vtac_zoo_value *value, const char *name)
     }
 }
 
+vtac_zoo_value vtac_zoo_more(vtac_zoo *z, const char *name, uint32_t rank, const int64_t *dim)
+{
+    vtac_zoo_value value = fresh_value(z, "more", rank, dim);
+    Onnx__NodeProto *node = z->status == VTA_OK ? z->graph.node[z->graph.n_node - 1] : NULL;
+    char **names = node == NULL ? NULL : alloc_items(z, node->n_output + 1, sizeof *names);
+    char *copy = take_text(z, name != NULL ? name : value.name != NULL ? value.name : "");
+    if (names != NULL && copy != NULL) {
+        memcpy(names, node->output, node->n_output * sizeof *names);
+        names[node->n_output++] = copy;
+        node->output = names;
+        value.name = copy;
+    }
+    return value;
+}
+
 /* An attribute of the node added last. */
 static Onnx__AttributeProto *add_attr(vtac_zoo *z, const char *name, Onnx__AttributeProto__AttributeType type)
 {
@@ -601,16 +616,7 @@ void vtac_zoo_halve(vtac_zoo *z, vtac_zoo_value x, vtac_zoo_value halves[2])
     half.dim[1] = sizes[0];
     halves[0] = vtac_zoo_node(z, "Split", inputs, 2, half.rank, half.dim);
     vtac_zoo_attr_int(z, "axis", 1);
-    halves[1] = fresh_value(z, "Split", half.rank, half.dim);
-    char **names = alloc_items(z, 2, sizeof *names);
-    char *name = take_text(z, halves[1].name != NULL ? halves[1].name : "");
-    if (names != NULL && name != NULL) {
-        Onnx__NodeProto *node = z->graph.node[z->graph.n_node - 1];
-        names[0] = node->output[0];
-        names[1] = name;
-        node->output = names;
-        node->n_output = 2;
-    }
+    halves[1] = vtac_zoo_more(z, NULL, half.rank, half.dim);
 }
 
 vtac_zoo_value vtac_zoo_resize(vtac_zoo *z, vtac_zoo_value x, const char *mode, int64_t h, int64_t w)

@@ -63,6 +63,8 @@ vtac_zoo_value vtac_zoo_node(vtac_zoo *z, const char *type, const vtac_zoo_value
                              uint32_t rank, const int64_t *dim);
 /* Another name for the result of the node that was added last. */
 void vtac_zoo_rename(vtac_zoo *z, vtac_zoo_value *value, const char *name);
+/* Adds a result to that node; name NULL: the node's own. */
+vtac_zoo_value vtac_zoo_more(vtac_zoo *z, const char *name, uint32_t rank, const int64_t *dim);
 void vtac_zoo_attr_int(vtac_zoo *z, const char *name, int64_t value);
 void vtac_zoo_attr_float(vtac_zoo *z, const char *name, float value);
 void vtac_zoo_attr_ints(vtac_zoo *z, const char *name, uint32_t count, const int64_t *values);

@@ -52,6 +52,7 @@ vtac_zoo_value vtac_zoo_lstm(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_gru(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_bilstm(vtac_zoo *z);
 vtac_zoo_value vtac_zoo_crnn(vtac_zoo *z);
+vtac_zoo_value vtac_zoo_vad(vtac_zoo *z);
 
 /* decoder.c */
 vtac_zoo_value vtac_zoo_cached_llama(vtac_zoo *z);

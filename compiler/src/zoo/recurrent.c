@@ -96,3 +96,38 @@ vtac_zoo_value vtac_zoo_crnn(vtac_zoo *z)
     const recurrent_layer l = {"LSTM", LSTM_GATES, 2, vtac_zoo_chosen(z->sizes.width, HIDDEN)};
     return recurrent_layers(z, y, &l, vtac_zoo_chosen(z->sizes.layers, 1));
 }
+
+/* A step of an LSTM whose states are inputs and outputs: x [1, 1, inputs]. */
+static vtac_zoo_value lstm_step(vtac_zoo *z, vtac_zoo_value x, int64_t hidden)
+{
+    const recurrent_layer l = {"LSTM", LSTM_GATES, 1, hidden};
+    const int64_t bias[] = {1, 2 * LSTM_GATES * hidden}, state[] = {1, 1, hidden}, all[] = {1, 1, 1, hidden};
+    const vtac_zoo_value none = {.name = ""};
+    const vtac_zoo_value inputs[] = {x,
+                                     weights(z, "w", &l, x.dim[2], 0.8F),
+                                     weights(z, "r", &l, hidden, 0.08F * sqrtf(128.0F)),
+                                     vtac_zoo_weight(z, "b", 2, bias, 0.0F, 0.05F),
+                                     none,
+                                     vtac_zoo_input(z, "h", 3, state),
+                                     vtac_zoo_input(z, "c", 3, state)};
+    const vtac_zoo_value y = vtac_zoo_node(z, l.op, inputs, 7, 4, all);
+    vtac_zoo_attr_int(z, "hidden_size", hidden);
+    vtac_zoo_output(z, vtac_zoo_more(z, "hn", 3, state));
+    vtac_zoo_output(z, vtac_zoo_more(z, "cn", 3, state));
+    return vtac_zoo_reshape(z, y, 2, (int64_t[]){1, hidden});
+}
+
+/* Voice activity of a piece of sound, of which the input has a spectrum: what is heard next begins with the
+ * states. */
+vtac_zoo_value vtac_zoo_vad(vtac_zoo *z)
+{
+    enum { BINS = 129, FRAMES = 4, HIDDEN = 128 };
+    static const int64_t by_frame[] = {2, 0, 1}, shape[] = {1, BINS, FRAMES};
+    vtac_zoo_value x = vtac_zoo_input(z, "input", 3, shape);
+    x = vtac_zoo_conv_relu(z, x, 128, 3, 1);
+    x = vtac_zoo_conv_relu(z, x, 64, 3, 2);
+    x = vtac_zoo_conv_relu(z, x, 64, 3, 2);
+    x = vtac_zoo_conv_relu(z, x, 128, 3, 1);
+    x = vtac_zoo_relu(z, lstm_step(z, vtac_zoo_transpose(z, x, by_frame), HIDDEN));
+    return vtac_zoo_unary(z, "Sigmoid", vtac_zoo_dense(z, x, 1));
+}

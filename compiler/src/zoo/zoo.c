@@ -295,6 +295,7 @@ static vtac_zoo_value vtac_zoo_transformer(vtac_zoo *z)
     X(gru, "32x1x64", "the same of GRU", VTAC_ZOO_STEPS)                                                     \
     X(bilstm, "32x1x64", "the same of LSTM in both directions", VTAC_ZOO_STEPS)                              \
     X(crnn, "1x1x16x128", "text lines: convolutions, LSTM in both directions", VTAC_ZOO_STEPS)               \
+    X(vad, "1x129x4", "voice in sound: convolutions, a step of an LSTM with its states", VTAC_ZOO_FIXED)     \
     X(transformer, "64x128", "one transformer encoder block, 4 heads", VTAC_ZOO_FIXED)                       \
     X(shufflenet_v2, "1x3x224x224", "channel shuffle, width 1.0", VTAC_ZOO_FIXED)                            \
     X(mobilenet_v3_small, "1x3x224x224", "hard-swish and squeeze-and-excite, width 1.0", VTAC_ZOO_FIXED)     \

@@ -4,9 +4,11 @@
  *
  *   ssh://[USER@]HOST[:PORT][/DEVICE][?agent=PATH&…]   DEVICE is what the agent opens, "uio" unless told
  *   pipe:COMMAND[?device=DEVICE&…]                     COMMAND is a shell command that talks like the agent
+ *   soc:CONFIG[?cycles=N&…]                            the machine of hw/soc, by the program vtac-soc
  *
- * $VTA_SSH replaces "ssh" (words, as "ssh -F FILE"). What the query has beside the options of the connection
- * belongs to DEVICE. Used by the remote device and the remote model; a program uses driver.h and model.h.
+ * $VTA_SSH replaces "ssh" (words, as "ssh -F FILE"), $VTA_SOC "vtac-soc", which is looked for beside this
+ * program and in the PATH. What the query has beside the options of the connection belongs to DEVICE. Used by
+ * the remote device and the remote model; a program uses driver.h and model.h.
  */
 #ifndef VTA_REMOTE_H
 #define VTA_REMOTE_H
@@ -27,6 +29,7 @@ bool vta_remote_is(const char *uri);
 typedef struct vta_remote_place {
     char *text;
     const char *host;    /* ssh: [USER@]HOST; NULL: `command` */
+    bool is_soc;         /* soc: vtac-soc is started for `device` */
     const char *port;    /* ssh: NULL unless told */
     const char *command; /* pipe: for the shell; ssh: the agent's name there */
     char *device;        /* owned; what the agent is to open, with its options */

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "vta/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,6 +17,9 @@ extern "C" {
 /* Finds the option `name`: *value begins behind its '=' and has *size bytes. An option is found by its whole
  * name, never inside the value of another option. False: the URI has no such option. */
 bool vta_uri_option(const char *uri, const char *name, const char **value, size_t *size);
+
+/* VTA_NO_DEVICE where the scheme is no device's (driver.h). Nothing is opened. */
+vta_status vta_uri_check(const char *uri, vta_diag *diag);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 // soc_cpu_tb -- a program on the core, with a memory that answers when it likes; what each instruction did goes to a file.
 //
 // +image=FILE: the memory's words, as $readmemh reads them   +trace=FILE: a line an instruction
+// Stores into memory proper are posted or answered, as it is drawn.
 // +seed=N   +waits=N: memory takes a request in one of N + 1 cycles, roughly, and answers so as well (0: at once)
 // +cycles=N: the most that a program may take
 //
@@ -27,6 +28,7 @@ module soc_cpu_tb;
     wire        d_valid, d_ready, d_write;
     wire [31:0] d_addr, d_wdata;
     wire [3:0]  d_wstrb;
+    wire        d_posted;
     reg         d_done = 1'b0;
     reg  [31:0] d_rdata = 32'd0;
     reg         d_fault = 1'b0;
@@ -37,7 +39,7 @@ module soc_cpu_tb;
     soc_cpu #(.RESET_PC(32'h0000_0100)) dut (
         .clk(clk), .rst(rst),
         .i_valid(i_valid), .i_ready(i_ready), .i_addr(i_addr), .i_done(i_done), .i_data(i_data), .i_fault(i_fault),
-        .d_valid(d_valid), .d_ready(d_ready), .d_write(d_write), .d_addr(d_addr), .d_wdata(d_wdata), .d_wstrb(d_wstrb),
+        .d_valid(d_valid), .d_ready(d_ready), .d_posted(d_posted), .d_write(d_write), .d_addr(d_addr), .d_wdata(d_wdata), .d_wstrb(d_wstrb),
         .d_done(d_done), .d_rdata(d_rdata), .d_fault(d_fault),
         .fence(fence), .fence_i(fence_i), .irq_timer(lines[0]), .irq_external(lines[1])
     );
@@ -49,14 +51,19 @@ module soc_cpu_tb;
 
     always #5 clk = !clk;
 
-    // The mood of memory for its four decisions, drawn once a cycle.
-    reg [3:0] mood = 4'b1111;
-    always @(negedge clk) for (i = 0; i < 4; i = i + 1) mood[i] = waits == 0 || $urandom(seed) % (waits + 1) == 0;
+    // The mood of memory for its four decisions, drawn once a cycle, and whether it answers a store.
+    reg [4:0] mood = 5'b11111;
+    always @(negedge clk) begin
+        for (i = 0; i < 4; i = i + 1) mood[i] = waits == 0 || $urandom(seed) % (waits + 1) == 0;
+        mood[4] = $urandom(seed) % 2 == 0;
+    end
+
+    reg       d_on = 1'b0;
 
     // Instructions: two requests at most, answered in order.
     reg [31:0] i_first, i_second;
     integer    i_count = 0;
-    assign i_ready = mood[0] && i_count < 2;
+    assign i_ready = mood[0] && i_count < 2 && !(d_on && d_on_posted);  // nothing is read before what was written
     always @(posedge clk) begin
         i_done <= 1'b0;
         if (i_count > 0 && mood[1]) begin
@@ -74,10 +81,12 @@ module soc_cpu_tb;
     end
 
     // Data: one request.
-    reg        d_on = 1'b0, d_on_write;
+    reg        d_on_posted = 1'b0;
+    reg        d_on_write;
     reg [31:0] d_on_addr, d_on_data;
     reg [3:0]  d_on_strb;
-    assign d_ready = mood[2] && !d_on;
+    assign d_ready  = mood[2] && !d_on;
+    assign d_posted = mood[4] && d_write && d_addr < LATER;
     always @(posedge clk) begin
         d_done <= 1'b0;
         if (lines_in > 0) begin
@@ -86,7 +95,7 @@ module soc_cpu_tb;
         end
         if (d_on && mood[3]) begin
             d_on    = 1'b0;
-            d_done  <= 1'b1;
+            d_done  <= !d_on_posted;
             d_fault <= d_on_addr >= 4 * WORDS;
             d_rdata <= d_on_addr >= 4 * WORDS ? 32'hdead_dead : memory[d_on_addr[31:2] % WORDS];
             if (d_on_write && d_on_addr < 4 * WORDS) begin
@@ -101,6 +110,7 @@ module soc_cpu_tb;
         end
         if (d_valid && d_ready) begin
             d_on       = 1'b1;
+            d_on_posted = d_posted;
             d_on_write = d_write;
             d_on_addr  = d_addr;
             d_on_data  = d_wdata;
@@ -108,11 +118,15 @@ module soc_cpu_tb;
         end
     end
 
-    // A line for what retires or traps at this edge.
+    // A line for what retires or traps at this edge; a store may have left before.
+    reg [31:0] store_pc, store_addr, store_data;
+    reg [3:0]  store_strb;
     always @(posedge clk) if (!rst) begin
-        if (dut.trap) $fdisplay(trace, "%h T %h %h", dut.pc, {dut.interrupted, 27'd0, dut.cause}, dut.trap_value);
+        if (d_valid && d_ready) {store_pc, store_addr, store_data, store_strb} <= {dut.pc, d_addr, d_wdata, d_wstrb};
+        if (dut.trap) $fdisplay(trace, "%h T %h %h", dut.away ? store_pc : dut.pc, {dut.interrupted, 27'd0, dut.cause}, dut.trap_value);
+        else if (dut.retires && dut.away) $fdisplay(trace, "%h w %h %h %h", store_pc, store_addr, store_data, store_strb);
         else if (dut.finish && dut.is_store) $fdisplay(trace, "%h w %h %h %h", dut.pc, d_addr, d_wdata, d_wstrb);
-        else if (dut.writes_rd) $fdisplay(trace, "%h x%0d %h", dut.pc, dut.rd, dut.result);
+        else if (dut.finish && dut.has_result) $fdisplay(trace, "%h x%0d %h", dut.pc, dut.rd, dut.result);
         else if (dut.finish) $fdisplay(trace, "%h -", dut.pc);
     end
 

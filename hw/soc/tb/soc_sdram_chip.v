@@ -145,7 +145,7 @@ module soc_sdram_chip #(
                 refreshed = $realtime;
             end
             4'b0000: begin
-                if (refreshes < 2) fault("the mode before two REFRESHes");
+                if (refreshes < 8) fault("the mode before eight REFRESHes");
                 if (a != 13'h022) fault("another mode");
                 moded = 1'b1;
                 moded_at = $realtime;

@@ -188,7 +188,7 @@ module soc_sdram_tb;
         for (p = 0; p < PAGES << 9; p = p + 1) chip.cells[p] = {bytes[2*p+1], bytes[2*p]};
         repeat (8) @(posedge clk);
         rst <= 1'b0;
-        repeat (4000000) @(posedge clk);
+        repeat (600000) @(posedge clk);
         $display("failed: no end");
         $finish;
     end

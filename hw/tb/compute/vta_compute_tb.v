@@ -816,7 +816,9 @@ module vta_compute_tb;
                 run_at_fault;
                 faults = faults + (ref_faults != 0);
                 if (ROWS != 0) begin
+                    // The unit may not have the micro-ops of the program before: it has none of it where nothing in it was wrong.
                     size = 0;
+                    make_insn(VTA_OP_LOAD, VTA_MEM_UOP, 0, 0, FITTING/4, 1, UOPS, 1); add;
                     for (i = range(0, 3); i > 0; i = i - 1) add_alu;
                     add_far_records;
                     add_finish;

@@ -9,18 +9,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "vta/vec.h"
 
+/* Returns the bytes that a file says it has, 0 where it does not say; lowers the limit of what is no regular
+ * file. A bare machine's C library knows no such question. */
+static size_t claimed_size(FILE *file, size_t *limit)
+{
+#ifndef VTA_BAREMETAL
+    struct stat info;
+    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode)) {
+        return (size_t)info.st_size;
+    }
+#endif
+    (void)file;
+    *limit = *limit < VTA_FILE_STREAM ? *limit : VTA_FILE_STREAM;
+    return 0;
+}
+
 /* Reads to the end, at most one byte beyond the limit; false on a read error or without memory (errno says
  * which). */
-static bool read_all(FILE *file, size_t limit, uint8_t **bytes, size_t *size)
+static bool read_all(FILE *file, size_t claimed, size_t limit, uint8_t **bytes, size_t *size)
 {
     size_t capacity = 0;
-    *bytes = NULL;
-    *size = 0;
+    if (claimed > limit) { /* and may take long to read: a hole of a terabyte costs no disk */
+        *size = claimed;
+        return true;
+    }
     for (;;) {
-        uint8_t *grown = vta_grow(*bytes, &capacity, *size + 4096 + 1, 1);
+        const size_t wanted = *size < claimed ? claimed : *size;
+        uint8_t *grown = vta_grow(*bytes, &capacity, wanted + 4096 + 1, 1);
         if (grown == NULL) {
             errno = ENOMEM;
             return false;
@@ -52,7 +71,8 @@ vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t
         return vta_fail(diag, VTA_IO, "cannot open '%s': %s", path, strerror(errno));
     }
     vta_status status = VTA_OK;
-    if (!read_all(file, limit, bytes, size)) {
+    const size_t claimed = claimed_size(file, &limit);
+    if (!read_all(file, claimed, limit, bytes, size)) {
         status = vta_fail(diag, errno == ENOMEM ? VTA_NOMEM : VTA_IO, "cannot read '%s': %s", path,
                           strerror(errno));
     } else if (*size > limit) {

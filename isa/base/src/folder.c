@@ -13,9 +13,16 @@
 /* A folder whose parent is there. */
 static vta_status make_one_folder(const char *path, unsigned mode, vta_diag *diag)
 {
-    return mkdir(path, (mode_t)mode) == 0 || errno == EEXIST
-               ? VTA_OK
-               : vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", path, strerror(errno));
+    struct stat about;
+    if (mkdir(path, (mode_t)mode) == 0) {
+        return VTA_OK;
+    }
+    const int why = errno;
+    if (why == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        return VTA_OK;
+    }
+    return vta_fail(diag, VTA_IO, "cannot make the folder '%s': %s", path,
+                    strerror(why == EEXIST ? ENOTDIR : why));
 }
 
 vta_status vta_folder_make(const char *path, unsigned mode, vta_diag *diag)

@@ -24,6 +24,7 @@
 #ifdef VTA_BAREMETAL
 #    define lstat          stat
 #    define fsync(file)    ((void)(file), 0)
+#    define fchmod(a, b)   ((void)(a), (void)(b), 0)
 #    define realpath(a, b) ((void)(a), (void)(b), (char *)NULL)
 #endif
 
@@ -81,6 +82,16 @@ static int create_beside(const char *target, char **name)
         }
     }
     return file;
+}
+
+/* A file that replaces another is for the same people: it takes the other's mode before it has any bytes, or
+ * any under this name. */
+static void keep_mode(int file, const char *target)
+{
+    struct stat info;
+    if (stat(target, &info) == 0 && S_ISREG(info.st_mode)) {
+        (void)fchmod(file, info.st_mode & 0777);
+    }
 }
 
 /* ---- to the disk */
@@ -160,6 +171,9 @@ vta_status vta_writer_open(const char *path, vta_writer *out, vta_diag *diag)
         const int cause = errno;
         free_writer(out);
         return cannot_write(path, cause, diag);
+    }
+    if (out->temporary != NULL) {
+        keep_mode(out->file, out->target);
     }
     return VTA_OK;
 }
@@ -249,14 +263,19 @@ vta_status vta_file_write_scratch(const char *path, const void *bytes, size_t si
 
 vta_status vta_file_publish(const char *from, const char *path, vta_diag *diag)
 {
-    const int file = open(from, O_RDONLY | O_CLOEXEC);
-    const bool done = file >= 0 && sync_file(file) && rename(from, path) == 0;
-    const int cause = errno;
+    char *target = target_of(path);
+    const int file = target != NULL ? open(from, O_RDONLY | O_CLOEXEC) : -1;
+    if (file >= 0) {
+        keep_mode(file, target);
+    }
+    const bool done = file >= 0 && sync_file(file) && rename(from, target) == 0;
+    const int cause = target != NULL ? errno : ENOMEM;
     if (file >= 0) {
         (void)close(file);
     }
     if (done) {
-        sync_folder_of(path);
+        sync_folder_of(target);
     }
+    free(target);
     return done ? VTA_OK : cannot_write(path, cause, diag);
 }

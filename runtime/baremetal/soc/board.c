@@ -144,7 +144,7 @@ uint64_t board_cycles(void)
 
 static double seconds(void)
 {
-    return (double)board_cycles() / BOARD_CLOCK_HZ;
+    return (double)board_cycles() * (1.0 / BOARD_CLOCK_HZ); /* a division takes three times as long */
 }
 
 const vta_model_options *board_accelerator(void)

@@ -15,6 +15,8 @@
 #include <vta/driver.h>
 #include <vta/model.h>
 
+#include "vta_jni.h"
+
 /* A device or a model, and whom it tells while it waits for something. */
 typedef struct {
     vta_device *device;
@@ -53,7 +55,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *machine, void *reserved)
     return tell_method != NULL && step_method != NULL && exception_method != NULL ? JNI_VERSION_1_8 : JNI_ERR;
 }
 
-static jbyteArray to_bytes(JNIEnv *env, const char *text)
+jbyteArray vta_jni_bytes(JNIEnv *env, const char *text)
 {
     const jsize size = (jsize)strlen(text);
     jbyteArray array = (*env)->NewByteArray(env, size);
@@ -63,8 +65,7 @@ static jbyteArray to_bytes(JNIEnv *env, const char *text)
     return array;
 }
 
-/* A copy of the caller's; NULL of null. */
-static char *to_text(JNIEnv *env, jbyteArray bytes)
+char *vta_jni_text(JNIEnv *env, jbyteArray bytes)
 {
     if (bytes == NULL) {
         return NULL;
@@ -77,15 +78,14 @@ static char *to_text(JNIEnv *env, jbyteArray bytes)
     return text;
 }
 
-/* Throws what the library said, unless the program's own exception is on its way. */
-static void refuse(JNIEnv *env, vta_status status, const vta_diag *diag)
+void vta_jni_refuse(JNIEnv *env, vta_status status, const vta_diag *diag)
 {
     if (status == VTA_OK || (*env)->ExceptionCheck(env)) {
         return;
     }
     const char *why = vta_status_text(status);
-    jbyteArray words[2] = {to_bytes(env, why), NULL};
-    words[1] = words[0] != NULL ? to_bytes(env, diag->code != VTA_OK ? diag->text : why) : NULL;
+    jbyteArray words[2] = {vta_jni_bytes(env, why), NULL};
+    words[1] = words[0] != NULL ? vta_jni_bytes(env, diag->code != VTA_OK ? diag->text : why) : NULL;
     if (words[1] == NULL) {
         return; /* Java's own exception says why */
     }
@@ -105,7 +105,7 @@ static void tell(void *context, const char *line)
         (*env)->ExceptionCheck(env)) {
         return;
     }
-    jbyteArray bytes = to_bytes(env, line);
+    jbyteArray bytes = vta_jni_bytes(env, line);
     if (bytes != NULL) {
         (*env)->CallStaticVoidMethod(env, native_class, tell_method, o->listener, bytes);
         (void)(*env)->ExceptionCheck(env); /* it stays, and is thrown when the call is back in Java */
@@ -153,7 +153,7 @@ static vta_status no_memory(vta_diag *diag)
 /* The handle of the opened object; 0 with an exception. */
 static jlong opened(JNIEnv *env, object *o, vta_status status, vta_diag *diag)
 {
-    refuse(env, status, diag);
+    vta_jni_refuse(env, status, diag);
     if ((*env)->ExceptionCheck(env)) {
         free_object(env, o);
         return 0;
@@ -176,7 +176,7 @@ static vta_model *model_of(jlong handle)
 NATIVE(jbyteArray, version)(JNIEnv *env, jclass class)
 {
     (void)class;
-    return to_bytes(env, vta_version());
+    return vta_jni_bytes(env, vta_version());
 }
 
 NATIVE(jlong, openDevice)(JNIEnv *env, jclass class, jbyteArray uri, jbyteArray config, jobject listener)
@@ -185,8 +185,8 @@ NATIVE(jlong, openDevice)(JNIEnv *env, jclass class, jbyteArray uri, jbyteArray 
     vta_diag diag = {0};
     vta_config expected;
     object *o = new_object(env, listener);
-    char *uri_text = to_text(env, uri);
-    char *config_text = to_text(env, config);
+    char *uri_text = vta_jni_text(env, uri);
+    char *config_text = vta_jni_text(env, config);
     vta_status status = VTA_OK;
     if (o == NULL || uri_text == NULL || (config != NULL && config_text == NULL)) {
         status = no_memory(&diag);
@@ -212,7 +212,7 @@ NATIVE(void, closeDevice)(JNIEnv *env, jclass class, jlong handle)
 NATIVE(jbyteArray, deviceUri)(JNIEnv *env, jclass class, jlong handle)
 {
     (void)class;
-    return to_bytes(env, vta_device_uri(object_of(handle)->device));
+    return vta_jni_bytes(env, vta_device_uri(object_of(handle)->device));
 }
 
 /* NOLINTNEXTLINE(readability-function-size): what Java passes, and two more */
@@ -223,8 +223,8 @@ NATIVE(jlong, load)
     (void)class;
     vta_diag diag = {0};
     object *o = new_object(env, listener);
-    char *path_text = to_text(env, path);
-    char *uri_text = to_text(env, uri);
+    char *path_text = vta_jni_text(env, path);
+    char *uri_text = vta_jni_text(env, uri);
     vta_status status = VTA_OK;
     if (o == NULL || path_text == NULL || (uri != NULL && uri_text == NULL)) {
         status = no_memory(&diag);
@@ -252,13 +252,13 @@ NATIVE(void, close)(JNIEnv *env, jclass class, jlong handle)
 NATIVE(jbyteArray, name)(JNIEnv *env, jclass class, jlong handle)
 {
     (void)class;
-    return to_bytes(env, vta_model_name(model_of(handle)));
+    return vta_jni_bytes(env, vta_model_name(model_of(handle)));
 }
 
 NATIVE(jbyteArray, uri)(JNIEnv *env, jclass class, jlong handle)
 {
     (void)class;
-    return to_bytes(env, vta_model_device_uri(model_of(handle)));
+    return vta_jni_bytes(env, vta_model_device_uri(model_of(handle)));
 }
 
 NATIVE(jlong, cycles)(JNIEnv *env, jclass class, jlong handle)
@@ -284,7 +284,7 @@ NATIVE(jint, tensors)(JNIEnv *env, jclass class, jlong handle, jboolean input)
 NATIVE(jbyteArray, tensorName)(JNIEnv *env, jclass class, jlong handle, jboolean input, jint index)
 {
     (void)class;
-    return to_bytes(env, tensor_of(handle, input, index).name);
+    return vta_jni_bytes(env, tensor_of(handle, input, index).name);
 }
 
 NATIVE(jlongArray, tensorNumbers)(JNIEnv *env, jclass class, jlong handle, jboolean input, jint index)
@@ -321,7 +321,7 @@ NATIVE(void, bind)
         status =
             vta_model_bind_output(model_of(handle), (uint32_t)index, data + position, (size_t)bytes, &diag);
     }
-    refuse(env, status, &diag);
+    vta_jni_refuse(env, status, &diag);
 }
 
 NATIVE(void, reshape)(JNIEnv *env, jclass class, jlong handle, jint index, jlongArray shape)
@@ -336,11 +336,11 @@ NATIVE(void, reshape)(JNIEnv *env, jclass class, jlong handle, jint index, jlong
         (*env)->GetLongArrayRegion(env, shape, i, 1, &size);
         dim[i] = size;
     }
-    refuse(env,
-           rank > MOST
-               ? vta_fail(&diag, VTA_RANGE, "no tensor has %d axes", (int)rank)
-               : vta_model_set_input_shape(model_of(handle), (uint32_t)index, dim, (uint32_t)rank, &diag),
-           &diag);
+    vta_jni_refuse(env,
+                   rank > MOST ? vta_fail(&diag, VTA_RANGE, "no tensor has %d axes", (int)rank)
+                               : vta_model_set_input_shape(model_of(handle), (uint32_t)index, dim,
+                                                           (uint32_t)rank, &diag),
+                   &diag);
 }
 
 NATIVE(jbyteArray, fetch)(JNIEnv *env, jclass class, jlong handle, jint index, jobject memory)
@@ -353,8 +353,9 @@ NATIVE(jbyteArray, fetch)(JNIEnv *env, jclass class, jlong handle, jint index, j
     const size_t bytes = vta_model_output(model_of(handle), (uint32_t)index).bytes;
     if (bytes > INT32_MAX) {
         vta_diag diag = {0};
-        refuse(env, vta_fail(&diag, VTA_RANGE, "an output has %zu bytes; Java takes %d", bytes, INT32_MAX),
-               &diag);
+        vta_jni_refuse(env,
+                       vta_fail(&diag, VTA_RANGE, "an output has %zu bytes; Java takes %d", bytes, INT32_MAX),
+                       &diag);
         return NULL;
     }
     jbyteArray made = (*env)->NewByteArray(env, (jsize)bytes);
@@ -370,17 +371,17 @@ NATIVE(void, run)(JNIEnv *env, jclass class, jlong handle, jboolean profiled)
     vta_diag diag = {0};
     const vta_step_profile *steps;
     uint32_t count;
-    refuse(env,
-           profiled ? vta_model_profile(model_of(handle), &steps, &count, &diag)
-                    : vta_model_run(model_of(handle), &diag),
-           &diag);
+    vta_jni_refuse(env,
+                   profiled ? vta_model_profile(model_of(handle), &steps, &count, &diag)
+                            : vta_model_run(model_of(handle), &diag),
+                   &diag);
 }
 
 NATIVE(void, start)(JNIEnv *env, jclass class, jlong handle)
 {
     (void)class;
     vta_diag diag = {0};
-    refuse(env, vta_model_start(model_of(handle), &diag), &diag);
+    vta_jni_refuse(env, vta_model_start(model_of(handle), &diag), &diag);
 }
 
 NATIVE(jboolean, await)(JNIEnv *env, jclass class, jlong handle, jdouble seconds)
@@ -391,7 +392,7 @@ NATIVE(jboolean, await)(JNIEnv *env, jclass class, jlong handle, jdouble seconds
     if (status == VTA_TIMEOUT && diag.code == VTA_OK) {
         return JNI_FALSE;
     }
-    refuse(env, status, &diag);
+    vta_jni_refuse(env, status, &diag);
     return JNI_TRUE;
 }
 
@@ -412,8 +413,8 @@ NATIVE(void, interrupt)(JNIEnv *env, jclass class, jlong handle)
 /* NULL with an exception. */
 static jobject step_of(JNIEnv *env, const vta_step_profile *row)
 {
-    jbyteArray name = to_bytes(env, row->name);
-    jbyteArray op = name != NULL ? to_bytes(env, row->op) : NULL;
+    jbyteArray name = vta_jni_bytes(env, row->name);
+    jbyteArray op = name != NULL ? vta_jni_bytes(env, row->op) : NULL;
     if (op == NULL) {
         return NULL;
     }

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "generate.h"
 #include "vta/fail.h"
@@ -179,7 +180,12 @@ vta_status vta_generator_resume(vta_generator *g, const char *path, vta_diag *di
 {
     kept_reader r = {.path = path};
     uint8_t *bytes = NULL;
+    struct stat info;
     g->resumed = false;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        return vta_fail(diag, VTA_INVALID, "%s: it is no regular file; expected a generation that was kept",
+                        path);
+    }
     VTA_TRY(vta_file_read(path, KEPT_LIMIT, &bytes, &r.size, diag));
     r.bytes = bytes;
     const vta_status status = take_all(g, &r, diag);

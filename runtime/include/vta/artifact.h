@@ -126,6 +126,16 @@ typedef struct vta_artifact {
     uint64_t flow_bytes;
 } vta_artifact;
 
+/* Beside it in the file, where the compiler weighed the accelerator against the processor of a board: what
+ * the host kernels of one run would take there. */
+#define VTA_ARTIFACT_BOARD_SYMBOL "vta_model_board"
+typedef struct vta_artifact_board {
+    uint32_t size;         /* of this structure */
+    uint32_t reserved;     /* 0 */
+    uint64_t host_ps;      /* picoseconds, estimated */
+    const char *processor; /* as `--host` names it: "pynq" */
+} vta_artifact_board;
+
 /* The last bytes of the file: the loader refuses one whose other bytes do not have this hash, before anything
  * of it is mapped or run. */
 #define VTA_ARTIFACT_SEAL_MAGIC UINT64_C(0x314c414553415456) /* "VTASEAL1" */

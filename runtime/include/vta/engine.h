@@ -42,11 +42,12 @@ typedef struct vta_engine {
     /* Set by the engine when it opens. */
     const vta_engine_ops *ops;
     void *self;
-    const vta_artifact *artifact; /* name, tensors, steps */
-    const vta_state *states;      /* the artifact's */
-    uint64_t workspace_bytes;     /* that the model is to give it here */
-    uint8_t *held;                /* device memory, where inputs are that stay there; NULL: elsewhere */
-    vta_step_profile *steps;      /* rows that a run fills in */
+    const vta_artifact *artifact;    /* name, tensors, steps */
+    const vta_state *states;         /* the artifact's */
+    const vta_artifact_board *board; /* the file's; NULL: it has none */
+    uint64_t workspace_bytes;        /* that the model is to give it here */
+    uint8_t *held;                   /* device memory, where inputs are that stay there; NULL: elsewhere */
+    vta_step_profile *steps;         /* rows that a run fills in */
     vta_layer_profile *layers;
     uint32_t layer_count;
 } vta_engine;

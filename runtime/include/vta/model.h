@@ -233,6 +233,15 @@ typedef vta_status vta_picture_reader(void *context, const uint8_t *bytes, size_
  * that says so. The runtime has no reader of its own. To be set before models run. */
 void vta_model_read_pictures(vta_picture_reader *reader, void *context);
 
+/* Seconds that the host kernels of one run would take on the processor beside which the accelerator was to
+ * pay
+ * (`vtac compile --target vta --host`), as the compiler estimates them: what a simulated accelerator's cycles
+ * are to be added to. 0, and `*processor` NULL: not known, as where the model was not compiled for the
+ * accelerator or runs on another machine. `*processor` is the model's, "pynq" for one; the pointer may be
+ * NULL.
+ */
+double vta_model_host_estimate(const vta_model *model, const char **processor);
+
 size_t vta_model_workspace_bytes(const vta_model *model);
 
 /* Of the host kernels; 0 where they run on another machine. */

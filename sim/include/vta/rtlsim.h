@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-enum { VTA_RTLSIM_ABI = 5 };
+enum { VTA_RTLSIM_ABI = 6 };
 
 /* The beginning of a failure that says nothing of the hardware: the timeline's file takes no more. */
 #define VTA_RTLSIM_TIMELINE "the timeline "
@@ -42,6 +42,8 @@ typedef struct vta_rtlsim_options {
     uint32_t traffic_percent;        /* systemc: share of the bus that other masters ask for */
     vta_dram_kind dram;              /* memory: a DRAM in place of latency and shared bytes; {0}: none */
     uint32_t clock_mhz;              /* for its times */
+    void *beside; /* an instance whose memory this one shares, at most four in all; NULL: none. Destroyed in
+                     any order. From then on time passes in the memory in `step_together` alone */
 } vta_rtlsim_options;
 
 /* The simulator's functions. `self` is opaque. `message` buffers get a sentence on failure. */
@@ -82,6 +84,10 @@ typedef struct vta_rtlsim {
 
     /* The counts of the DRAM so far; false: there is none. */
     bool (*dram)(void *self, vta_dram_counts *out);
+
+    /* As `step`, for instances that share one memory, cycle by cycle; it ends when the interrupt line of any
+     * is high. NULL: the simulator cannot. */
+    uint64_t (*step_together)(void *const *selves, uint32_t count, uint64_t cycles);
 } vta_rtlsim;
 
 /* The one exported symbol. */

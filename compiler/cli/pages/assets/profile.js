@@ -33,10 +33,11 @@ if (count > 0) {
   card(whole(count), measured ? 'cycles, measured' : 'cycles, predicted', measured ? `predicted ${whole(d.predicted)} (${((d.predicted - d.cycles) / d.cycles * 100).toFixed(1)} %)` : 'the device does not count; tsim does');
   if (d.config) card(time(d.accelerator_s), 'on the accelerator', `at ${d.config.clock_mhz} MHz`);
 }
-if (d.steps.some(s => !s.on_accelerator)) card(time(d.host_s), 'host kernels', 'as measured on this machine');
+const kernels = d.steps.some(s => !s.on_accelerator), estimated = d.simulated && d.processor !== '';
+if (kernels) card(time(estimated ? d.host_estimate_s : d.host_s), 'host kernels', estimated ? `estimated for the processor of ${d.processor}; ${time(d.host_s)} on this machine` : 'as measured on this machine');
 if (d.inferences_per_s > 0) {
-  const host = d.steps.some(s => !s.on_accelerator);
-  card(d.inferences_per_s.toFixed(1), 'inferences a second', d.simulated && host ? `of the accelerator alone: a board’s processor takes longer for its kernels than this one (vtac explain)` : 'one after the other');
+  card(d.inferences_per_s.toFixed(1), 'inferences a second', !d.simulated || !kernels ? 'one after the other'
+    : estimated ? `one after the other: the accelerator at its clock, host kernels as estimated for ${d.processor}` : 'of the accelerator alone: a board’s processor takes longer for its kernels than this one (vtac explain)');
 }
 if (count > 0 && peak > 0) card(percent(d.macs, count * peak), 'of the array’s peak', `${short(d.macs)} MACs, ${peak} a cycle`);
 if (count === 0 && d.flops > 0) card((d.flops / d.host_s / 1e9).toFixed(1), 'GFLOP/s', `${short(d.flops)} operations`);
@@ -75,6 +76,7 @@ function table(place, columns, rows, foot, pick) {
     if (v instanceof Node) e.append(v);
     if (c.left) e.classList.add('l');
     if (c.rare) e.classList.add('rare');
+    if (c.view) e.classList.add(c.view);
     if (c.wide) { e.classList.add('name'); e.title = v; }
     if (v === '0') e.classList.add('z');
     return e;
@@ -96,7 +98,7 @@ function table(place, columns, rows, foot, pick) {
     body.append(...order.map(i => lines[i]));
   };
   columns.forEach((c, k) => {
-    const e = element('th', c.title, [c.left ? 'l' : '', c.wide ? 'name' : '', c.rare ? 'rare' : ''].join(' '));
+    const e = element('th', c.title, [c.left ? 'l' : '', c.wide ? 'name' : '', c.rare ? 'rare' : '', c.view || ''].join(' '));
     e.onclick = () => sort(k);
     if (c.doc) hint(e, c.doc);
     line.append(e);
@@ -113,7 +115,7 @@ function table(place, columns, rows, foot, pick) {
   return lines;
 }
 const off = l => l.cycles > 0 && l.predicted > 0 ? (l.predicted - l.cycles) / l.cycles * 100 : NaN;
-const number = (title, get, doc) => ({title, key: get, show: r => whole(get(r)), doc});
+const number = (title, get, doc, view) => ({title, key: get, show: r => whole(get(r)), doc, view});
 let rows = [];
 if (d.layers.length) {
   const sum = {name: 'all', op: '', bound: '', schedule: '', split: total};
@@ -127,13 +129,18 @@ if (d.layers.length) {
     number('cycles', l => l.cycles, 'measured; a layer that is computed with another has them there'),
     {title: 'error', key: l => isNaN(off(l)) ? 0 : Math.abs(off(l)), show: l => isNaN(off(l)) ? '' : (off(l) > 0 ? '+' : '') + off(l).toFixed(1) + ' %', mark: l => Math.abs(off(l)) > 10 && l.cycles > 1000 ? 'bad' : '', doc: 'of the prediction'},
     {title: 'share', key: l => l.cycles, show: l => l.cycles ? percent(l.cycles, all) : ''},
-    {title: 'what for', left: true, key: l => l.split[0] / (l.cycles || 1), show: l => split(element('div', undefined, 'bar'), l.split, l.cycles, ''), doc: 'the split of its cycles; sorts by the array’s part'});
+    {title: 'what for', left: true, key: l => l.split[0] / (l.cycles || 1), show: l => split(element('div', undefined, 'bar'), l.split, l.cycles, ''), view: 'time', doc: 'the split of its cycles; sorts by the array’s part'});
   columns.push({title: 'of peak', key: l => l.macs / ((told ? l.cycles : l.predicted) || 1e99), show: l => peak && l.macs ? percent(l.macs, (told ? l.cycles : l.predicted) * peak) : '', doc: 'multiplications, of those that the array could do in its cycles'});
-  if (told) d.classes.forEach((c, k) => columns.push(number(c.name, l => l.split[k], c.doc)));
-  columns.push(number('MACs', l => l.macs), number('read', l => l.bytes_read, 'bytes'), number('written', l => l.bytes_written, 'bytes'),
-    {title: 'bound', left: true, key: l => l.bound, show: l => l.bound, doc: 'what the compiler thinks bounds it'},
-    {title: 'schedule', left: true, key: l => l.schedule, show: l => l.schedule + (l.joined ? ' (joined)' : '')});
+  if (told) d.classes.forEach((c, k) => columns.push(number(c.name, l => l.split[k], c.doc, 'time')));
+  columns.push(number('MACs', l => l.macs, 'multiplications', 'plan'), number('read', l => l.bytes_read, 'bytes', 'plan'), number('written', l => l.bytes_written, 'bytes', 'plan'),
+    {title: 'bound', left: true, view: 'plan', key: l => l.bound, show: l => l.bound, doc: 'what the compiler thinks bounds it'},
+    {title: 'schedule', left: true, view: 'plan', key: l => l.schedule, show: l => l.schedule + (l.joined ? ' (joined)' : '')});
   rows = table($('layers'), columns, d.layers, sum, select);
+  const shown = $('layers').querySelector('table'), views = told ? [['time', 'where cycles go'], ['plan', 'plan and memory']] : [];
+  const see = view => { shown.className = view; views.forEach(([v], i) => buttons[i].classList.toggle('now', v === view)); };
+  const buttons = views.map(([view, text]) => { const b = element('button', text); b.onclick = () => see(view); return b; });
+  $('layers').querySelector('h2').append(...buttons);
+  see(told ? 'time' : 'plan');
   $('layers').querySelector('.note').textContent = told ? `The columns from array to launch sum to the cycles of a layer, the rows to the ${whole(all)} cycles of the run.` : 'This device does not tell where its cycles went; run on tsim for that.';
 } else $('layers').remove();
 // ---- steps
@@ -286,7 +293,7 @@ function roofline() {
   add('text', {x: 13, y: (top + h - bottom) / 2, 'text-anchor': 'middle', transform: `rotate(-90 13 ${(top + h - bottom) / 2})`}, 'MACs a cycle');
   const knee = peak / band, low = Math.max(10 ** x0, 10 ** y0 / band);
   add('path', {d: `M${x(low)} ${y(low * band)}L${x(knee)} ${y(peak)}L${x(10 ** x1)} ${y(peak)}`, class: 'roof'});
-  add('text', {x: w - right - 4, y: y(peak) - 7, 'text-anchor': 'end'}, `the array: ${peak}`);
+  add('text', {x: w - right - 4, y: y(peak) - 18, 'text-anchor': 'end'}, `the array: ${peak}`);
   add('text', {x: x(Math.sqrt(low * knee)) - 8, y: y(Math.sqrt(low * knee) * band) - 6, 'text-anchor': 'end'}, `memory: ${band} bytes a cycle`);
   const most = Math.max(...points.map(p => p.cycles));
   points.sort((a, b) => b.cycles - a.cycles).forEach(p => {

@@ -16,8 +16,9 @@
 extern "C" {
 #endif
 
-/* Reads a file of at most `limit` bytes. *bytes is owned (free()) and has a terminator after its `size`
- * bytes. */
+/* Reads a file of at most `limit` bytes; where it is no regular file, of at most VTA_FILE_STREAM, too: a
+ * device may never end. *bytes is owned (free()) and has a terminator after its `size` bytes. */
+#define VTA_FILE_STREAM ((size_t)1 << 29)
 vta_status vta_file_read(const char *path, size_t limit, uint8_t **bytes, size_t *size, vta_diag *diag);
 
 /* Writes a whole file by way of a vta_writer. */
@@ -31,7 +32,7 @@ int vta_write_all(int file, const void *bytes, size_t size);
 
 /* A file in the making. Its bytes go to a file of a new name in the folder of `path`, which no other process
  * can have chosen before; a device or a pipe is written directly. Where `path` is a symbolic link to a file,
- * that file is meant. */
+ * that file is meant. A file that is replaced hands its mode on. */
 typedef struct vta_writer {
     int file;
     int error;       /* errno of the first failure, 0: none */
@@ -59,6 +60,11 @@ vta_status vta_file_publish(const char *from, const char *path, vta_diag *diag);
 
 /* Makes a folder and those that it lies in, as far as they are not there; `mode` as mkdir has it. */
 vta_status vta_folder_make(const char *path, unsigned mode, vta_diag *diag);
+
+/* Holds the numbers 0 to 2 where the program was started without standard input, output or error: a file that
+ * it opens would get the number otherwise, and what it prints would go there. Reads of such an input and
+ * writes to such an output fail as they did (EBADF). The first call of main(); returns 0 or errno. */
+int vta_standard_hold(void);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
-/** The calls of vta/model.h as C sees them (vta_jni.c). Texts are UTF-8, those that go in end with a 0. */
+/** The calls of vta/model.h and vta/generate.h as C sees them (vta_jni.c, vta_generate_jni.c). Texts are UTF-8, those that go in end with a 0. */
 final class Native {
     static final Cleaner CLEANER = Cleaner.create();
 
@@ -73,6 +73,31 @@ final class Native {
     static native void interrupt(long model);
 
     static native Step[] steps(long model);
+
+    static native long openGenerator(byte[] path, byte[] tokenizer, byte[] uri, int threads, double timeout);
+
+    static native void closeGenerator(long generator);
+
+    static native void cancelGenerator(long generator);
+
+    static native long vocabulary(long generator);
+
+    static native long context(long generator);
+
+    static native int[] encode(long generator, byte[] text, boolean begin);
+
+    static native byte[] decode(long generator, int[] tokens);
+
+    static native void begin(long generator, int[] prompt, long maxTokens, double temperature, int topK, double topP,
+            long seed, int[] ends, boolean ignoreEnd);
+
+    /** The next token, or -1 at the end, and the text that is complete with it. */
+    static native long next(long generator, byte[][] text);
+
+    static native double[] report(long generator);
+
+    /** Keeps the last generation in a file, or makes the next one resume it. */
+    static native void keep(long generator, byte[] path, boolean resume);
 
     /** A line for the program's function. Called from C. */
     static void tell(Consumer<String> progress, byte[] line) {

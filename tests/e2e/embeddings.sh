@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=tests/e2e/begin.sh
+#
+# embeddings.sh VTAC CONFIGS: rows that are looked up or given, their sum and its normalization, in front of the first product of a
+# network, of drawn sizes. All but the lookups is one region, with the host's integers at every level, for two inputs each, and once on the
+# RTL; answers are off by at most 1 % of their range in the mean from a reference in double. Fails where the host adds or normalizes.
+. "$(dirname "$0")/begin.sh"
+
+# agree DEVICE LEVEL RUN: the integers of the host.
+agree() {
+    "$vtac" diff embeddings8.onnx -O "$2" --config "$config" --a "$1" --b llvm --input "run$3.npz" > said || { cat said; exit 1; }
+    grep -q 'agree on all' said || { cat said; exit 1; }
+}
+
+# near RUN: the answers are near those in double.
+near() {
+    rm -rf out && mkdir out
+    "$vtac" run there.so --device fsim --input "run$1.npz" --output-dir out > run.log
+    /usr/bin/python3 - "$1" <<'END'
+import glob, sys
+import numpy as np
+real, got = np.load("real%s.npy" % sys.argv[1]), np.load(glob.glob("out/*.npy")[0])
+off = float(np.abs(real - got).mean() / (real.max() - real.min()))
+print("off by %.3f %% of the range in the mean" % (100 * off))
+assert off < 0.01 and np.unique(got).size > 50, off
+END
+}
+
+config=$configs/rows_pynq.json
+draw=$((seed % 100000))
+for form in words before given; do
+    width=$((draw % 3 * 16 + 32))
+    tokens=$((draw / 3 % 3 * 16 + 16))
+    [ "$form" != before ] || tokens=$((tokens + draw % 15 + 1)) # these fill no blocks
+    echo "$form: $tokens tokens of $width columns"
+    /usr/bin/python3 "$here/embeddings_model.py" "$draw" "$form" "$tokens" "$width"
+    "$vtac" quantize embeddings.onnx --calib samples.npz -o embeddings8.onnx > quantize.log
+    "$vtac" explain embeddings8.onnx --config "$config" -O 0 --offload all --json > explain.json
+    python3 - "$form" "$tokens" <<'END'
+import json, sys
+told = json.load(open("explain.json"))
+form, tokens = sys.argv[1], int(sys.argv[2])
+there = [n["op"] for n in told["nodes"] if n["where"] == "region 0"]
+host = {n["op"] for n in told["nodes"] if n["where"] == "host"}
+whole = tokens % 16 == 0
+sums = {"words": 3, "before": 2, "given": 1}[form]
+assert told["regions"] == 1 and there.count("ImageNorm") == 1 and there.count("QLinearAdd") == sums, (told["regions"], there)
+assert host <= {"DequantizeLinear", "Gather" if form != "given" else "QuantizeLinear"} | (set() if whole else {"Transpose"}), host
+assert not whole or there.count("ImageTranspose") >= 2, there
+END
+    "$vtac" compile embeddings8.onnx --target vta --offload all --config "$config" -o there.so > compile.log
+    for run in 1 2; do
+        agree fsim 0 "$run"
+        agree fsim 3 "$run"
+        near "$run"
+    done
+    draw=$(((draw * 1103515245 + 12345) % 16777216))
+done
+agree tsim 0 2
+
+# Sums that would take years to follow, and rows that nothing but their normalization reads: these keep their precision.
+for form in twice alone; do
+    /usr/bin/python3 "$here/embeddings_model.py" "$draw" "$form" 16 32
+    timeout 60 "$vtac" quantize embeddings.onnx --calib samples.npz -o embeddings8.onnx > quantize.log || { echo "$form: not quantized in a minute"; exit 1; }
+    timeout 60 "$vtac" compile embeddings8.onnx --target vta --offload all --config "$config" -o there.so > compile.log
+    near 1
+    near 2
+done
+"$vtac" explain embeddings8.onnx --config "$config" --offload all --json > explain.json
+python3 - <<'END'
+import json
+told = json.load(open("explain.json"))
+assert not [n for n in told["nodes"] if n["op"] == "ImageNorm"], told["nodes"]
+END
+echo "embeddings: one region each, and the host's integers"
