@@ -584,10 +584,9 @@ static vta_status check_operators(vtac_tf *im, uint8_t **met, vta_diag *diag)
                         : vta_fail(diag, VTA_UNSUPPORTED, "operators that are not supported: %s", c.list);
 }
 
-vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag)
+/* Settles the outputs, and which nodes they reach: met, by node of the main graph. */
+static vta_status settle_graph(vtac_tf *im, uint8_t **met, vta_diag *diag)
 {
-    vtac_tf_frame frame;
-    uint8_t *met = NULL;
     VTA_TRY(vtac_tf_close_loops(&im->graph, diag));
     if (im->graph.output_count == 0) {
         VTA_TRY(find_outputs(im, diag));
@@ -595,7 +594,14 @@ vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag)
     if (im->options != NULL && im->options->output_count > 0) {
         VTA_TRY(choose_outputs(im, diag));
     }
-    VTA_TRY(check_operators(im, &met, diag));
+    return check_operators(im, met, diag);
+}
+
+vta_status vtac_tf_import(vtac_tf *im, vta_diag *diag)
+{
+    vtac_tf_frame frame;
+    uint8_t *met = NULL;
+    VTA_TRY(settle_graph(im, &met, diag));
     if (!open_frame(im, &im->graph.main, NULL, &frame)) {
         return im->maker.status;
     }
