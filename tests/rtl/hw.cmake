@@ -7,6 +7,10 @@ foreach(tool verilator built icarus yosys)
     add_test(NAME rtl_lint_${tool} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint.sh ${tool} ${hw_params} ${VTA_VERILOG_HEADERS})
     set_tests_properties(rtl_lint_${tool} PROPERTIES TIMEOUT 900)
 endforeach()
+foreach(tool verilator built)
+    add_test(NAME rtl_lint_${tool}_shipped COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint.sh ${tool} ${hw_params} ${VTA_VERILOG_HEADERS} shipped)
+    set_tests_properties(rtl_lint_${tool}_shipped PROPERTIES TIMEOUT 900)
+endforeach()
 
 # No module without a bench or a proof.
 add_test(NAME rtl_benched COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/benched.sh)

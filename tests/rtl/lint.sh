@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# lint.sh TOOL VTA_PARAMS HEADERS: the whole RTL, for every shipped configuration and three of tests/lib/configs, with functions on rows
-# and weights of four bits, under one tool without a single warning. Verilator reads it as it is simulated; `built` is Verilator with
-# what is synthesized; both also read configurations that are drawn (draw_configs.py, four each; VTAC_SEED). Yosys, which takes half a minute for a board's, reads one small one of
+# lint.sh TOOL VTA_PARAMS HEADERS [shipped]: the whole RTL under one tool without a single warning: for every shipped configuration and
+# three of tests/lib/configs, with functions on rows and weights of four bits. Verilator reads it as it is simulated; `built` is Verilator
+# with what is synthesized. Both take seconds for a large array: without the word `shipped` they read the small shipped configurations,
+# and others that are drawn (draw_configs.py, four each; VTAC_SEED); with it, every shipped one. Yosys, which takes half a minute for a board's, reads one small one of
 # each form: the smallest, two rows a tile, an array at twice the clock, functions on rows, weights of four bits; `./run synth` shows it the
 # boards'.
 # TOOL: verilator, built, icarus, yosys. VTA_PARAMS: the vta-params program. HEADERS: the folder of vta_isa.vh.
@@ -45,14 +46,16 @@ case $tool in
 verilator) form=+define+VTA_CLOCK_PINS ;;
 built) form=+define+SYNTHESIS language=verilator ;;
 esac
-if [ "$language" = verilator ]; then
+names="$(basename -s .json "$root"/isa/configs/*.json) rows rows_batch wgt4_wide"
+if [ "$language" = verilator ] && [ "${4:-}" != shipped ]; then
+    names='tiny batch2 rect pynq_lm rows_batch wgt4_wide'
     seed=$("$root/tests/lib/seed.sh" "rtl_lint_$tool")
     echo "drawn with seed $seed"
     python3 "$root/tests/rtl/draw_configs.py" "$params" "$seed" 4 .
     drawn='drawn_0 drawn_1 drawn_2 drawn_3'
 fi
 
-names="$(basename -s .json "$root"/isa/configs/*.json) rows rows_batch wgt4_wide $drawn"
+names="$names $drawn"
 [ "$tool" != yosys ] || names='tiny batch2 pumped rows_batch wgt4'
 sed 's/"NAME" : "rect"/"NAME" : "pumped", "ARRAY_PUMP" : 2/' "$root/isa/configs/rect.json" >pumped.json
 # A module that is mapped alone says so to every tool.
