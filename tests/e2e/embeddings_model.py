@@ -8,6 +8,7 @@
 #       before rows that are added to places stay beside what normalizes them, as in GPT-2
 #       given  rows are given, and normalized by RMSNormalization
 #       alone  the same, and nothing else reads them
+#       last   as words, and the sum of the block is normalized at the end of the network, as in BERT
 #       twice  sums are added to themselves many times before they are normalized: a search that follows each operand never ends
 import sys
 
@@ -53,16 +54,20 @@ class Net:
         else:
             x = self.node("Gather", self.normal(WORDS, w), "words")
             x = self.node("Add", x, places)
-        if self.form == "words":
+        if self.form in ("words", "last"):
             x = self.node("Add", x, self.node("Gather", self.normal(KINDS, w, by=0.5), "kinds"))
         for _ in range(DOUBLINGS if self.form == "twice" else 0):
             x = self.node("Add", x, x)
         y = self.norm(x)
-        if self.form in ("words", "alone", "twice"):
+        if self.form in ("words", "last", "alone", "twice"):
             x = y
         y = self.node("Relu", self.node("MatMul", y, self.normal(w, 2 * w, by=w ** -0.5)))
         y = self.node("MatMul", y, self.normal(2 * w, w, by=w ** -0.5))
-        self.node("MatMul", self.node("Add", x, y), self.normal(w, w, by=w ** -0.5))
+        y = self.node("Add", x, y)
+        if self.form == "last":
+            self.norm(y)
+        else:
+            self.node("MatMul", y, self.normal(w, w, by=w ** -0.5))
 
 
 def compute(net, feeds):
@@ -84,7 +89,7 @@ def main():
     rng = np.random.default_rng(seed)
     net = Net(rng, form, tokens, width)
     net.build()
-    names = {"words": {"words": WORDS, "kinds": KINDS}, "before": {"words": WORDS}, "twice": {"words": WORDS}, "given": {"x": None}, "alone": {"x": None}}[form]
+    names = {"words": {"words": WORDS, "kinds": KINDS}, "last": {"words": WORDS, "kinds": KINDS}, "before": {"words": WORDS}, "twice": {"words": WORDS}, "given": {"x": None}, "alone": {"x": None}}[form]
     info = lambda name, rows: helper.make_tensor_value_info(name, TensorProto.FLOAT if rows is None else TensorProto.INT64,
                                                             [1, tokens, width] if rows is None else [1, tokens])
     out = helper.make_tensor_value_info(net.nodes[-1].output[0], TensorProto.FLOAT, [1, tokens, width])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The border of the integers: nodes at the end of the network, and in front of what computes with floats,
- * stay float. The border lies behind the last product, sum or pool.
+ * stay float. The border lies behind the last product, sum or pool, or behind the normalization of such rows,
+ * which a transformer ends with.
  */
 #include "plan.h"
 
@@ -37,8 +38,9 @@ static const bool lets_integers_through[VTAC_OP_COUNT] = {
     [VTAC_OP_MIN] = true,    [VTAC_OP_PAD] = true,        [VTAC_OP_REDUCE_MAX] = true,
     [VTAC_OP_RESIZE] = true, [VTAC_OP_REDUCE_MIN] = true, [VTAC_OP_TILE] = true};
 
-/* True where an active node outside of a value's own island reads the value. */
-static bool feeds_active(const vtac_quant_plan *plan, vtac_node_id id, vtac_value_id y)
+/* True where an active node outside of a value's own island, other than `except` (0: any), reads the value.
+ */
+static bool feeds_active(const vtac_quant_plan *plan, vtac_node_id id, vtac_value_id y, vtac_node_id except)
 {
     const vtac_graph *g = plan->graph;
     const vtac_value *v = &g->values[y];
@@ -46,44 +48,65 @@ static bool feeds_active(const vtac_quant_plan *plan, vtac_node_id id, vtac_valu
     for (uint32_t i = 0; y != 0 && !feeds && i < v->user_count; i++) {
         const vtac_node_id user = v->users[i];
         const vtac_node *node = &g->nodes[user];
-        for (uint32_t k = 0; !node->dead && k < node->input_count; k++) {
+        for (uint32_t k = 0; !node->dead && user != except && k < node->input_count; k++) {
             feeds = feeds || (node->inputs[k] == y && !same_island(plan, id, user) &&
                               (plan->active[user] || (lets_integers_through[node->op] &&
-                                                      feeds_active(plan, user, node->outputs[0]))));
+                                                      feeds_active(plan, user, node->outputs[0], except))));
         }
     }
     return feeds;
 }
 
-static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id);
-
-/* Sums of results that have integers anyway. */
-static bool adds_integers(const vtac_quant_plan *plan, const vtac_node *node)
+static bool is_row_norm(const vtac_node *node)
 {
+    return node->op == VTAC_OP_LAYER_NORMALIZATION || node->op == VTAC_OP_RMS_NORMALIZATION;
+}
+
+/* True where a value is 8 bits whatever `reader` does: what makes it, in front of what only moves it, has
+ * integers, or something else needs them. */
+static bool has_integers(const vtac_quant_plan *plan, vtac_value_id value, vtac_node_id reader)
+{
+    const vtac_graph *g = plan->graph;
+    vtac_node_id maker = g->values[value].node;
+    while (maker != 0 && plan->active[maker] && vtac_quant_role_of(g->nodes[maker].op) == QUANT_SHARE &&
+           !plan->whole[maker] && !feeds_active(plan, maker, value, reader)) {
+        reader = maker;
+        value = g->nodes[maker].inputs[0];
+        maker = g->values[value].node;
+    }
+    return maker != 0 && plan->active[maker] &&
+           (plan->whole[maker] || feeds_active(plan, maker, value, reader));
+}
+
+/* True for a sum of what is 8 bits anyway. */
+static bool adds_integers(const vtac_quant_plan *plan, vtac_node_id id)
+{
+    const vtac_node *node = &plan->graph->nodes[id];
     bool both = node->op == VTAC_OP_ADD;
     for (uint32_t i = 0; both && i < node->input_count; i++) {
-        const vtac_node_id maker = plan->graph->values[node->inputs[i]].node;
-        both = maker != 0 && plan->active[maker] && !needs_reader(plan, maker);
+        both = has_integers(plan, node->inputs[i], id);
     }
     return both;
 }
 
-/* All but products, with what is fused into them, sums of integers, and pools: where no integers are wanted,
- * floats do the same and more exactly. */
+/* All but products, with what is fused into them, sums of integers, the normalization of their rows, and
+ * pools: where no integers are wanted, floats do the same and more exactly. */
 static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id)
 {
     const vtac_node *node = &plan->graph->nodes[id];
     if (plan->island[id] != 0 || node->op == VTAC_OP_MUL || node->op == VTAC_OP_SIGMOID) {
         return true;
     }
-    if (node->op == VTAC_OP_SOFTMAX || node->op == VTAC_OP_LAYER_NORMALIZATION ||
-        node->op == VTAC_OP_RMS_NORMALIZATION || node->op == VTAC_OP_INSTANCE_NORMALIZATION ||
+    if (node->op == VTAC_OP_SOFTMAX || node->op == VTAC_OP_INSTANCE_NORMALIZATION ||
         node->op == VTAC_OP_GROUP_NORMALIZATION || node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN ||
         node->op == VTAC_OP_SUB) {
         return true;
     }
+    if (is_row_norm(node)) {
+        return !has_integers(plan, node->inputs[VTAC_NORM_X], id);
+    }
     const bool pools = node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL;
-    return (node->op == VTAC_OP_ADD && !adds_integers(plan, node)) || (vtac_quant_moves(node) && !pools);
+    return (node->op == VTAC_OP_ADD && !adds_integers(plan, id)) || (vtac_quant_moves(node) && !pools);
 }
 
 static bool has_reader(const vtac_quant_plan *plan, vtac_node_id id)
@@ -91,20 +114,30 @@ static bool has_reader(const vtac_quant_plan *plan, vtac_node_id id)
     const vtac_node *node = &plan->graph->nodes[id];
     bool has = false;
     for (uint32_t k = 0; k < node->output_count; k++) {
-        has = has || feeds_active(plan, id, node->outputs[k]);
+        has = has || feeds_active(plan, id, node->outputs[k], 0);
     }
     return has;
+}
+
+/* Marks what stays 8 bits whether it is read or not. Such nodes are never made float again, so that one look
+ * at each node, in the order of computation, is enough. */
+static void mark_whole(const vtac_quant_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->graph->order_count; i++) {
+        const vtac_node_id id = plan->graph->order[i];
+        plan->whole[id] = plan->active[id] && !needs_reader(plan, id);
+    }
 }
 
 /* An island goes as a whole, from its last node on. */
 void vtac_quant_move_border(const vtac_quant_plan *plan)
 {
     const vtac_graph *g = plan->graph;
+    mark_whole(plan);
     for (uint32_t i = g->order_count; i-- > 0;) {
         const vtac_node_id id = g->order[i];
         const uint32_t island = plan->island[id];
-        if (!plan->active[id] || !needs_reader(plan, id) || vtac_quant_is_inside(plan, id) ||
-            has_reader(plan, id)) {
+        if (!plan->active[id] || plan->whole[id] || vtac_quant_is_inside(plan, id) || has_reader(plan, id)) {
             continue;
         }
         plan->active[id] = false;

@@ -510,20 +510,22 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
                              .active = vta_arena_array(arena, nodes, sizeof(bool)),
                              .exact = vta_arena_array(arena, nodes, sizeof(bool)),
                              .early = vta_arena_array(arena, nodes, sizeof(bool)),
+                             .whole = vta_arena_array(arena, nodes, sizeof(bool)),
                              .wanted = vta_arena_array(arena, values, sizeof(bool)),
                              .mask = vta_arena_array(arena, values, sizeof(bool)),
                              .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
                              .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
                              .node_room = (uint32_t)nodes,
                              .value_room = (uint32_t)values};
-    if (out->active == NULL || out->exact == NULL || out->early == NULL || out->wanted == NULL ||
-        out->mask == NULL || out->island == NULL || out->parent == NULL) {
+    if (out->active == NULL || out->exact == NULL || out->early == NULL || out->whole == NULL ||
+        out->wanted == NULL || out->mask == NULL || out->island == NULL || out->parent == NULL) {
         return vta_no_memory(diag);
     }
     for (size_t n = 0; n < nodes; n++) {
         out->active[n] = false;
         out->exact[n] = false;
         out->early[n] = false;
+        out->whole[n] = false;
         out->island[n] = 0;
     }
     for (vtac_value_id v = 0; v < values; v++) {

@@ -24,6 +24,7 @@ typedef struct vtac_quant_plan {
     bool *active;     /* by node */
     bool *exact;      /* by node: its result needs more than 8 bits (relative.h) */
     bool *early;      /* by node: it begins the network, and is quantized where 8 bits are read (early.h) */
+    bool *whole;      /* by node: it stays in 8 bits whether something reads them or not */
     bool *wanted;     /* by value: it is to be quantized */
     bool *mask;       /* by value: it hides scores of a Softmax and stays as it is */
     uint32_t *island; /* by node: the function of one value, or the Softmax with its masks, that it is part
