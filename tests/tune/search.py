@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""search.py VTAC SOURCE: the search by halves finds the front of the whole space at a tenth of its cost, the same whoever does the work and however
+"""search.py VTAC SOURCE [TEST...]: the search by halves finds the front of the whole space at a tenth of its cost, the same whoever does the work and however
 often it is begun anew; goals keep their limits and name the column of what they do not understand."""
 import json
 import math
@@ -53,32 +53,39 @@ def volume(points, top):
     return total / (fastest * share_most * energy_most)
 
 
-class Search(unittest.TestCase):
-    def test_front_at_a_tenth(self):
-        for space in SPACES:
-            whole, searched = explore(space, f'{space}-whole'), explore(space, f'{space}-searched', '--search', str(SHARE))
-            self.assertEqual(whole['timed'], whole['distinct'])
-            self.assertGreater(whole['distinct'], 100)
-            self.assertLessEqual(searched['timed'], -(-whole['distinct'] * SHARE // 100))
-            self.assertEqual(searched['candidates'] + searched['left'], whole['candidates'])
-            all_figures = figures(whole)
-            top = [max(p[k] for p in all_figures) for k in range(3)]
-            reached = volume(figures(searched), top) / volume(all_figures, top)
-            print(f"{space}: {searched['timed']} of {whole['distinct']} timed reach {100 * reached:.2f} % of the volume behind the front")
-            self.assertGreaterEqual(reached, LEAST)
-            self.assertGreaterEqual(max(p['fps'] for p in searched['points']), 0.995 * whole['points'][0]['fps'])
-            best = [p for p in searched['points'] if 'compiled' in p['networks'][0]]
-            self.assertTrue(len(best) >= 3 and best == searched['points'][:len(best)])
-            compiled = [sum(math.log(n['compiled'] / p['config']['clock_mhz']) for n in p['networks']) for p in best]
-            self.assertEqual(compiled, sorted(compiled))
-            self.assertTrue(all(n['compiled'] <= 1.01 * n['cycles'] for p in best for n in p['networks']))
-            known = {json.dumps(p['config'], sort_keys=True): p['networks'] for p in whole['points']}
-            for point in searched['points']:  # what was timed has the same figures
-                for network in point['networks']:
-                    network.pop('compiled', None)
-                if json.dumps(point['config'], sort_keys=True) in known:
-                    self.assertEqual(point['networks'], known[json.dumps(point['config'], sort_keys=True)])
+class Front(unittest.TestCase):
+    def at_a_tenth(self, space):
+        whole, searched = explore(space, f'{space}-whole'), explore(space, f'{space}-searched', '--search', str(SHARE))
+        self.assertEqual(whole['timed'], whole['distinct'])
+        self.assertGreater(whole['distinct'], 100)
+        self.assertLessEqual(searched['timed'], -(-whole['distinct'] * SHARE // 100))
+        self.assertEqual(searched['candidates'] + searched['left'], whole['candidates'])
+        all_figures = figures(whole)
+        top = [max(p[k] for p in all_figures) for k in range(3)]
+        reached = volume(figures(searched), top) / volume(all_figures, top)
+        print(f"{space}: {searched['timed']} of {whole['distinct']} timed reach {100 * reached:.2f} % of the volume behind the front")
+        self.assertGreaterEqual(reached, LEAST)
+        self.assertGreaterEqual(max(p['fps'] for p in searched['points']), 0.995 * whole['points'][0]['fps'])
+        best = [p for p in searched['points'] if 'compiled' in p['networks'][0]]
+        self.assertTrue(len(best) >= 3 and best == searched['points'][:len(best)])
+        compiled = [sum(math.log(n['compiled'] / p['config']['clock_mhz']) for n in p['networks']) for p in best]
+        self.assertEqual(compiled, sorted(compiled))
+        self.assertTrue(all(n['compiled'] <= 1.01 * n['cycles'] for p in best for n in p['networks']))
+        known = {json.dumps(p['config'], sort_keys=True): p['networks'] for p in whole['points']}
+        for point in searched['points']:  # what was timed has the same figures
+            for network in point['networks']:
+                network.pop('compiled', None)
+            if json.dumps(point['config'], sort_keys=True) in known:
+                self.assertEqual(point['networks'], known[json.dumps(point['config'], sort_keys=True)])
 
+    def test_small(self):
+        self.at_a_tenth('small')
+
+    def test_wide(self):
+        self.at_a_tenth('wide')
+
+
+class Search(unittest.TestCase):
     def test_same_bytes(self):
         explore('small', 'one', '--search', '10', '--jobs', '1')
         explore('small', 'kept', '--search', '10', '--jobs', '3', '--resume', 'journal.txt')
