@@ -31,10 +31,10 @@ static vta_status check_rounds(lab_device *device, const lab_region *lab, vta_di
     return status;
 }
 
-/* Layers whose output stays on chip, those of them whose reader works beside the next tile, and layers that
- * make merged pixels. */
+/* Layers whose output stays on chip, those of them whose reader works beside the next tile, layers that
+ * make merged pixels, and layers that split them. */
 typedef struct grouped {
-    uint32_t on_chip, beside, merged;
+    uint32_t on_chip, beside, merged, split;
     uint32_t factored; /* layers whose blocks of inputs have factors in ACC */
 } grouped;
 
@@ -43,6 +43,7 @@ static void count_grouped(const vtac_vta_image *image, grouped *sum)
     for (uint32_t n = 0; n < image->plan_count; n++) {
         sum->on_chip += image->plans[n].feeds >= 0;
         sum->merged += strstr(image->plans[n].schedule, "pixels in one") != NULL;
+        sum->split += strstr(image->plans[n].schedule, "pixels at once") != NULL;
         sum->factored += strstr(image->plans[n].schedule, "weights of 4 bits, factors of") != NULL;
         sum->beside += strstr(image->plans[n].schedule, "beside its next tile") != NULL;
     }
@@ -68,6 +69,7 @@ static vta_status check(const char *uri, const vta_config *config, lab_region *l
                                       .no_join = seed % 5 == 0,
                                       .all_groups = seed % 3 > 0,
                                       .all_merges = seed % 7 < 4,
+                                      .all_splits = seed % 2 > 0,
                                       .all_factors = seed % 4 != 1};
     VTA_TRY(vtac_vta_schedule(config, &lab->region, &options, &image, diag));
     count_grouped(&image, sum);
@@ -118,10 +120,10 @@ int main(int argc, char **argv)
     }
     printf("%s %s: %" PRIu32 " regions from seed %" PRIu64 ", %" PRIu32 " layers, %" PRIu32
            " on chip into the next (%" PRIu32 " beside its next tile), %" PRIu32
-           " with merged pixels, %" PRIu32 " with factors in ACC, and %" PRIu32 " refused, %" PRIu32
-           " failed\n",
-           argv[1], argv[2], count, first, drawn, sum.on_chip, sum.beside, sum.merged, sum.factored, refused,
-           failures);
+           " with merged pixels, %" PRIu32 " that split them, %" PRIu32 " with factors in ACC, and %" PRIu32
+           " refused, %" PRIu32 " failed\n",
+           argv[1], argv[2], count, first, drawn, sum.on_chip, sum.beside, sum.merged, sum.split,
+           sum.factored, refused, failures);
     const bool met = config.wgt4 == 0 || count < ENOUGH || sum.factored > 0;
     return failures > 0 || !met || refused * 10 > drawn; /* what is drawn is meant to run */
 }

@@ -594,6 +594,24 @@ static void build_thin(uint64_t seed)
     lab_finish(&lab);
 }
 
+/* Images of two channels between wider ones: a window by channels, and dense ones whose outputs stay apart.
+ */
+static void build_split(uint64_t seed)
+{
+    lab_conv how = {.channels = 2, .groups = 1, .window = lab_window(3, 1, 1)};
+    lab_init(&lab, seed);
+    uint32_t x = lab_add_conv(&lab, lab_input(&lab, 2, 3, 8, 32), &how);
+    how.groups = 2;
+    x = lab_add_conv(&lab, x, &how);
+    how = (lab_conv){.channels = 7, .groups = 1, .window = lab_window(1, 1, 0), .weight_zero = true};
+    x = lab_add_conv(&lab, x, &how);
+    how = (lab_conv){.channels = 2, .groups = 1, .window = lab_window(3, 2, 1)};
+    x = lab_add_conv(&lab, x, &how);
+    how = (lab_conv){.channels = 5, .groups = 1, .window = lab_window(3, 1, 1)};
+    (void)lab_add_conv(&lab, x, &how);
+    lab_finish(&lab);
+}
+
 /* Images with fewer channels than a tile has lanes: as many pixels as fit are one. */
 static void test_merged_pixels(void **state)
 {
@@ -604,6 +622,9 @@ static void test_merged_pixels(void **state)
         build_thin(seed + i);
         assert_true(runs_as("fsim:tiny?strict=1&check=1",
                             &(vtac_vta_options){.level = (int)i, .all_merges = true}, "2 pixels in one"));
+        build_split(seed + i);
+        const vtac_vta_options splits = {.level = (int)i, .all_merges = true, .all_splits = true};
+        assert_true(runs_as("fsim:tiny?strict=1&check=1", &splits, "2 pixels at once"));
         build_thin(seed + i);
         schedule(&(vtac_vta_options){.level = 3, .no_merge = true}, &apart);
         schedule(&(vtac_vta_options){.level = 3}, &merged);

@@ -201,6 +201,9 @@ typedef struct vtac_vta_layer {
      * where pixels of that are merged; the pixels of the output that are one, where those of the input are
      * not; else 0 */
     int64_t lanes, narrow;
+    /* CONV whose input has merged pixels, and its output not: the weights are those of so many pixels of the
+     * output, which the window makes at once, one pixel behind the other; else 0 */
+    int64_t phases;
 } vtac_vta_layer;
 
 /* True if 4 bits hold every weight of a CONV less its zero point, for channels of the input and the output.
@@ -265,6 +268,7 @@ typedef struct vtac_vta_options {
     bool no_join;              /* for tests: every layer alone, through DRAM */
     bool all_groups;           /* for tests: groups wherever they fit, even if slower */
     bool no_merge, all_merges; /* for tests: pixels are never merged; wherever they can be, if slower */
+    bool all_splits;           /* for tests: with all_merges, and wherever they end as early as possible */
     bool all_factors;          /* for tests: factors of weights wherever they fit, even if slower */
     bool no_keep;              /* other programs run in between: nothing stays on chip for the next run */
     bool predict_only;         /* plans and cycles only, no program and no constants */

@@ -112,6 +112,18 @@ int64_t vtac_vta_conv_pitch(const conv *c, int64_t cols)
     return c->three && cols % 2 == 0 ? cols + 1 : cols;
 }
 
+interval vtac_vta_conv_steps(const conv *c, int64_t at, int64_t count)
+{
+    const int64_t first = at / c->phases;
+    return (interval){first, count > 0 ? (at + count - 1) / c->phases - first + 1 : 0};
+}
+
+int64_t vtac_vta_conv_steps_max(const conv *c, int64_t count)
+{
+    return c->phases == 1 ? count
+                          : vta_min((count + c->phases - 2) / c->phases + 1, vta_ceil_div(c->ow, c->phases));
+}
+
 void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t number, conv *out)
 {
     const vtac_vta_layer *layer = &region->layers[number];
@@ -139,6 +151,7 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
         .high = layer->high,
         .ro = m->ro,
         .lanes = layer->lanes,
+        .phases = vta_max(layer->phases, 1),
     };
     if (layer->narrow >
         0) { /* each pixel of the output is an element of OUT: merged or not, they lie alike */
@@ -286,7 +299,8 @@ int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky,
 {
     const vtac_vta_layer *layer = c->layer;
     const vtac_vta_window *whole = &layer->window;
-    if (out >= c->c_out || in >= c->c_in) {
+    const int64_t own = out % c->c_out;
+    if (out >= c->c_out * c->phases || in >= c->c_in) {
         return 0;
     }
     if (conv_is_mean(c)) {
@@ -294,14 +308,14 @@ int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky,
     }
     const int64_t fold_rows = c->fold.kernel[0], fold_cols = c->fold.kernel[1];
     const int64_t channels = c->c_in / (fold_rows * fold_cols), per_group = channels / c->groups;
-    const int64_t channel = in % channels - out / (c->c_out / c->groups) * per_group;
+    const int64_t channel = in % channels - own / (c->c_out / c->groups) * per_group;
     if (channel < 0 || channel >= per_group) {
         return 0;
     }
     const int64_t y = fold_rows > 1 ? in / channels / fold_cols : ky;
     const int64_t x = fold_cols > 1 ? in / channels % fold_cols : kx;
     const int64_t at = ((out * per_group + channel) * whole->kernel[0] + y) * whole->kernel[1] + x;
-    return layer->weights[at] - (layer->weight_zero != NULL ? layer->weight_zero[out] : 0);
+    return layer->weights[at] - (layer->weight_zero != NULL ? layer->weight_zero[own] : 0);
 }
 
 static int64_t weight_sum(const conv *c, int64_t out)

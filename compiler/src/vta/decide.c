@@ -189,10 +189,11 @@ typedef struct makers {
 static bool add_maker(const vtac_vta_region *region, const decisions *d, uint32_t tensor, makers *to)
 {
     const int32_t number = maker_of(region, tensor);
-    const bool free_to_join =
-        number >= 0 && region->layers[number].kind == VTAC_VTA_CONV &&
-        region->layers[number].behind == NULL && region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
-        readers_of(region, tensor).count == 1 && d->sum_of[number] < 0 && d->fed_by[number] < 0;
+    const bool free_to_join = number >= 0 && region->layers[number].kind == VTAC_VTA_CONV &&
+                              region->layers[number].behind == NULL && region->layers[number].phases == 0 &&
+                              region->tensors[tensor].role == VTAC_VTA_INTERNAL &&
+                              readers_of(region, tensor).count == 1 && d->sum_of[number] < 0 &&
+                              d->fed_by[number] < 0;
     if (!free_to_join || to->count == MAX_MAKERS) {
         return false;
     }

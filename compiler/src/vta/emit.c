@@ -60,9 +60,10 @@ void vtac_vta_emit_input_of(const conv *c, const patch *tile, const part *p, ext
 {
     const vtac_vta_window *w = &c->window;
     const int64_t y = tile->y * w->stride[0] - w->before[0] + p->ky * w->dilation[0];
-    const int64_t x = tile->x * w->stride[1] - w->before[1] + p->kx * w->dilation[1];
+    const interval steps = vtac_vta_conv_steps(c, tile->x, tile->cols);
+    const int64_t x = steps.at * w->stride[1] - w->before[1] + p->kx * w->dilation[1];
     *rows = vtac_vta_extent_of(y, (tile->rows - 1) * w->stride[0] + (p->kys - 1) * w->dilation[0] + 1, c->h);
-    *cols = vtac_vta_extent_of(x, (tile->cols - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
+    *cols = vtac_vta_extent_of(x, (steps.count - 1) * w->stride[1] + (p->kxs - 1) * w->dilation[1] + 1, c->w);
 }
 
 void vtac_vta_emit_load_input(emitter *e, const patch *tile, const part *p, int64_t sram)
@@ -333,8 +334,8 @@ static list_range range_of(const emitter *e, const piece *p, int64_t n)
 static int64_t in_cols_of(const emitter *e, const piece *p, const reduction *t)
 {
     const vtac_vta_window *w = &e->c->window;
-    return vtac_vta_conv_pitch(e->c,
-                               (p->tile.cols - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1);
+    const int64_t steps = vtac_vta_conv_steps(e->c, p->tile.x, p->tile.cols).count;
+    return vtac_vta_conv_pitch(e->c, (steps - 1) * w->stride[1] + (t->part.kxs - 1) * w->dilation[1] + 1);
 }
 
 static int64_t in_rows_of(const emitter *e, const piece *p, const reduction *t)
@@ -343,11 +344,9 @@ static int64_t in_rows_of(const emitter *e, const piece *p, const reduction *t)
     return (p->tile.rows - 1) * w->stride[0] + (t->part.kys - 1) * w->dilation[0] + 1;
 }
 
-/* True if output block n of a piece has weights for a tap of an input block. */
-static bool has_weights(const emitter *e, const piece *p, int64_t n, int64_t block, int64_t tap)
+/* True if an output block, counted over all phases, has weights for a tap of an input block. */
+static bool has_weights(const conv *c, int64_t out_block, int64_t block, int64_t tap)
 {
-    const conv *c = e->c;
-    const int64_t out_block = p->group * e->t->group + n;
     return c->tiles == NULL ||
            c->tiles[(out_block * c->in_blocks + block) * c->window.kernel[0] * c->window.kernel[1] + tap] > 0;
 }
@@ -365,7 +364,10 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
     const int64_t first = which->y * w->stride[0] * in_cols + which->x * w->stride[1];
     const int64_t filled = vtac_vta_filled_blocks(c, e->t, p->group);
     const bool fills = n >= filled;
-    const int64_t steps = fills ? 1 : all, weights = t->wgt + (fills ? filled : n) * all;
+    const int64_t steps = fills ? 1 : all,
+                  weights = t->wgt + (fills ? filled * c->phases : n * c->phases + which->phase) * all;
+    const int64_t out_block = which->phase * c->out_blocks + p->group * e->t->group + n;
+    const int64_t pitch = c->phases > 1 ? p->tile.cols : which->cols;
     int64_t count = 0;
     if (fills && !t->init) {
         return;
@@ -380,7 +382,7 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
                 const int64_t tap = (t->part.ky + ky) * w->kernel[1] + t->part.kx + kx;
                 e->uops[count] = (vta_uop){
                     .dst = (uint32_t)which->to, .src = (uint32_t)src, .aux = (uint32_t)(weights + k)};
-                count += fills || has_weights(e, p, n, block, tap);
+                count += fills || has_weights(c, out_block, block, tap);
                 src += w->dilation[1] * m->ri;
             }
         }
@@ -406,17 +408,41 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
                     .init = t->init,
                     .iter_out = which->rows,
                     .iter_in = which->cols,
-                    .dst_out = which->rows > 1 ? which->cols * c->ro : 0,
-                    .dst_in = which->cols > 1 ? c->ro : 0,
+                    .dst_out = which->rows > 1 ? pitch * c->ro : 0,
+                    .dst_in = which->cols > 1 ? c->phases * c->ro : 0,
                     .src_out = which->rows > 1 ? which->down * w->stride[0] * in_cols * m->ri : 0,
                     .src_in = which->cols > 1 ? which->across * w->stride[1] * m->ri : 0},
-        (list_range){which->to - n % c->ro, which->rows * which->cols * c->ro});
+        c->phases > 1 ? range_of(e, p, n)
+                      : (list_range){which->to - n % c->ro, which->rows * which->cols * c->ro});
+}
+
+/* The pixels of each phase in a call of their own: every so many columns, from the first one of the tile on.
+ */
+static void emit_phases(emitter *e, const piece *p, const reduction *t, int64_t n)
+{
+    const conv *c = e->c;
+    const int64_t first = p->tile.x / c->phases;
+    for (int64_t at = 0; at < vta_min(c->phases, p->tile.cols); at++) {
+        const int64_t x = p->tile.x + at;
+        vtac_vta_emit_grid(e, p, t, n,
+                           &(pixel_grid){.to = sums_of(e, p, n) + at * c->ro,
+                                         .x = x / c->phases - first,
+                                         .rows = p->tile.rows,
+                                         .cols = vta_ceil_div(p->tile.cols - at, c->phases),
+                                         .down = 1,
+                                         .across = 1,
+                                         .phase = x % c->phases});
+    }
 }
 
 void vtac_vta_emit_gemm(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     if (e->t->parted) {
         vtac_vta_emit_parted(e, p, t, n);
+        return;
+    }
+    if (e->c->phases > 1) {
+        emit_phases(e, p, t, n);
         return;
     }
     vtac_vta_emit_grid(
@@ -735,8 +761,8 @@ static int64_t emit_pixel(emitter *e, const piece *p, const reduction *t)
 {
     const conv *c = e->c;
     const int64_t blocks = vtac_vta_filled_blocks(c, e->t, p->group);
-    if (c->depthwise || c->groups > 1 || c->tiles != NULL || e->t->parted || p->biases || blocks < 2 ||
-        p->tile.rows * p->tile.cols != 1) {
+    if (c->depthwise || c->groups > 1 || c->tiles != NULL || c->phases > 1 || e->t->parted || p->biases ||
+        blocks < 2 || p->tile.rows * p->tile.cols != 1) {
         return 0;
     }
     vtac_vta_emit_grid(

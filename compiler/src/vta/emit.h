@@ -89,6 +89,8 @@ typedef struct pixel_grid {
     int64_t rows, cols;   /* numbers of pixels */
     int64_t down, across; /* distances of pixels */
     int64_t blocks;       /* 0; or of one pixel: so many output blocks in one call */
+    int64_t phase;        /* the phase of the pixels, where there are several; then x and across count steps
+                           * of the window */
 } pixel_grid;
 
 void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t n, const pixel_grid *which);

@@ -71,7 +71,9 @@ static void restore_rows(conv *c)
     const vtac_vta_tensor *own = &c->region->tensors[c->layer->output];
     const bool alike = vtac_vta_window_is_point(&c->window);
     c->h = alike ? own->h : in->folded ? in->stored_h : in->h;
-    c->w = alike ? own->w : in->folded ? in->stored_w : in->w; /* a narrow layer's window is no point */
+    c->w = alike        ? own->w / c->phases
+           : in->folded ? in->stored_w
+                        : in->w; /* a narrow layer's window is no point */
     c->made[0] = c->oh = own->h;
     c->made[1] = c->ow = own->w * vta_max(c->layer->narrow, 1);
 }
@@ -81,7 +83,7 @@ static bool may_be_member(const layer_group *g, uint32_t m)
     const conv *c = &g->members[m].conv;
     const bool middle = m > 0 && m + 1 < g->count;
     return c->layer->kind == VTAC_VTA_CONV && !conv_packed(c) && !conv_whole(c) && !c->alike &&
-           (c->depthwise || (c->groups == 1 && !middle));
+           (c->depthwise || (c->groups == 1 && !middle)) && (c->phases == 1 || m == 0);
 }
 
 /* True if a member reads the output of the one before it in the same shape. */
@@ -139,7 +141,7 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *
     const int64_t total = d == 0 ? last->oh : last->ow;
     *out = (tile_totals){.good = true};
     for (int64_t at = 0; at < total; at += size) {
-        interval made[MAX_MEMBERS];
+        interval made[MAX_MEMBERS] = {{0}};
         find_made(g, d, at, vta_min(size, total - at), made);
         for (uint32_t m = 0; m < g->count; m++) {
             const conv *c = &g->members[m].conv;
@@ -148,9 +150,10 @@ static void sweep_tiles(const layer_group *g, int d, int64_t size, tile_totals *
             out->row_cycles[m] += d == 1 ? vtac_vta_tiling_row_cycles(c, c->in_blocks, made[m].count) : 0;
             out->good = out->good && made[m].count > 0;
         }
-        const int64_t span = span_of(first, d, made[0].count);
+        const interval steps = d == 0 ? made[0] : vtac_vta_conv_steps(first, made[0].at, made[0].count);
+        const int64_t span = span_of(first, d, steps.count);
         out->loaded +=
-            vtac_vta_extent_of(made[0].at * w->stride[d] - w->before[d], span, d == 0 ? first->h : first->w)
+            vtac_vta_extent_of(steps.at * w->stride[d] - w->before[d], span, d == 0 ? first->h : first->w)
                 .count;
     }
 }
@@ -172,11 +175,11 @@ static bool size_member(const layer_group *g, uint32_t m, tiling *t)
     t->part = c->depthwise || sums_up ? 1 : vta_ceil_div(c->in_blocks, of->ri);
     t->parts = t->block_parts = sums_up ? vta_ceil_div(c->in_blocks, of->ri) : 1;
     t->in_rows = span_of(c, 0, t->rows);
-    t->in_cols = vtac_vta_conv_pitch(c, span_of(c, 1, t->cols));
+    t->in_cols = vtac_vta_conv_pitch(c, span_of(c, 1, vtac_vta_conv_steps_max(c, t->cols)));
     t->inp_size = t->part * t->in_rows * t->in_cols * of->ri;
     const int64_t steps = c->depthwise ? 1 : t->part * of->ri * taps;
     const int64_t pieces = vtac_vta_piece_count(c, t->part_rows, t->part_cols);
-    t->wgt_size = !c->depthwise ? t->group * steps : c->lanes > 0 ? t->group * pieces : pieces;
+    t->wgt_size = !c->depthwise ? t->group * steps * c->phases : c->lanes > 0 ? t->group * pieces : pieces;
     t->acc_size = t->rows * t->cols * t->group;
     const int64_t together = vta_max(1, (c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS) / t->group);
     t->param_groups = vta_min(t->groups, together);

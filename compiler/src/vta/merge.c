@@ -12,6 +12,9 @@
  * A depthwise layer becomes a dense one, unless each pixel has a group of lanes of its own: then DEPTHWISE
  * sums over the pixels of its input group by group, and so does a mean over a whole image.
  *
+ * Merged pixels may end at a dense layer (it *splits* them): its output stays as it is, and each of the
+ * pixels that a step of its window makes, a phase, has weights of its own.
+ *
  * Inputs and outputs of the region are not merged: the host knows nothing of merged pixels, and folds.
  */
 #include <string.h>
@@ -76,6 +79,19 @@ static bool raise_tensor(merger *g, uint32_t tensor, int64_t by, bool *changed)
     return raise_to(g, tensor, by, changed) && g->from->tensors[tensor].w % by == 0;
 }
 
+/* Marks a convolution whose output stays as it is although pixels of its input are merged: its window makes
+ * `by` pixels at once, each with weights of its own. Where the input has several blocks, most of those would
+ * be zero. */
+static bool split_conv(merger *g, const vtac_vta_layer *layer, int64_t by, bool *changed)
+{
+    int64_t *split = &g->by[g->from->tensor_count + (layer - g->from->layers)];
+    const bool can = g->splits && layer->groups == 1 && g->machine->ri == 1 && by <= MAX_MERGED &&
+                     g->from->tensors[layer->output].w % by == 0;
+    *changed = *changed || (can && *split == 0);
+    *split = can ? 1 : *split;
+    return *split > 0;
+}
+
 /* An output of a convolution has as many merged pixels as whole merged pixels of the input belong to. */
 static bool spread_conv(merger *g, const vtac_vta_layer *layer, bool *changed)
 {
@@ -87,7 +103,8 @@ static bool spread_conv(merger *g, const vtac_vta_layer *layer, bool *changed)
     while (layer->window.stride[1] * by % in_by != 0) {
         by *= 2;
     }
-    return raise_tensor(g, layer->output, by, changed);
+    const bool splits = g->by[layer->output] == 1 && by > 1 && split_conv(g, layer, by, changed);
+    return splits || raise_tensor(g, layer->output, by, changed);
 }
 
 static bool spread_pointwise(merger *g, const vtac_vta_layer *layer, bool *changed)
@@ -180,10 +197,25 @@ static bool spread_all(merger *g)
     return good;
 }
 
+static uint32_t number_count(const vtac_vta_region *from)
+{
+    return from->tensor_count + from->layer_count;
+}
+
+static int64_t split_count(const merger *g)
+{
+    int64_t count = 0;
+    for (uint32_t i = g->from->tensor_count; i < number_count(g->from); i++) {
+        count += g->by[i];
+    }
+    return count;
+}
+
 bool vtac_vta_merge_try(merger *g, uint32_t tensor)
 {
     const vtac_vta_tensor *t = &g->from->tensors[tensor];
-    const size_t size = g->from->tensor_count * sizeof *g->by;
+    const size_t size = (size_t)number_count(g->from) * sizeof *g->by;
+    const int64_t splits = split_count(g);
     bool changed = false;
     int64_t by = 1;
     while (2 * by * t->c <= g->machine->block && t->w % (2 * by) == 0) {
@@ -193,7 +225,7 @@ bool vtac_vta_merge_try(merger *g, uint32_t tensor)
         return false;
     }
     memcpy(g->before, g->by, size);
-    if (raise_tensor(g, tensor, by, &changed) && spread_all(g)) {
+    if (raise_tensor(g, tensor, by, &changed) && spread_all(g) && (!g->splits || split_count(g) > splits)) {
         return true;
     }
     memcpy(g->by, g->before, size);
@@ -207,21 +239,13 @@ void vtac_vta_merge_swap(merger *g)
     g->before = now;
 }
 
-bool vtac_vta_merge_any(const merger *g)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < g->from->tensor_count; i++) {
-        any = any || g->by[i] > 1;
-    }
-    return any;
-}
-
 /* ---- convolutions between merged images */
 
 typedef struct merged_conv {
     const vtac_vta_layer *from;
-    int64_t in_by, out_by; /* merged pixels of an input and an output pixel */
+    int64_t in_by, out_by; /* merged pixels of an input and an output pixel; or the phases of an output */
     int64_t c_in, c_out;   /* channels of one pixel */
+    int64_t blocks;        /* with phases: output blocks of one; else 0 */
     bool repeated;         /* an output pixel is not merged, but its channels are repeated */
     vtac_vta_window window;
 } merged_conv;
@@ -273,7 +297,9 @@ static int64_t merge_weights(const machine *m, const merged_conv *c, int8_t *wei
         const int64_t out = i / taps / ins, in = i / taps % ins, tap = i % taps;
         const int64_t from = weight_of(c, out, in, tap / c->window.kernel[1], tap % c->window.kernel[1]);
         const int32_t *zero = c->from->weight_zero;
-        uint8_t *tile = &tiles[(out / m->block_out * in_blocks + in / m->block_in) * taps + tap];
+        const int64_t block =
+            c->blocks == 0 ? out / m->block_out : out / c->c_out * c->blocks + out % c->c_out / m->block_out;
+        uint8_t *tile = &tiles[(block * in_blocks + in / m->block_in) * taps + tap];
         const int32_t none = zero != NULL ? zero[out % c->c_out] : 0;
         weights[i] = (int8_t)(from >= 0 ? c->from->weights[from] : none);
         filled += from >= 0 && *tile == 0;
@@ -300,6 +326,17 @@ static void repeat_params(merger *g, vtac_vta_layer *layer, int64_t c, int64_t b
     layer->weight_zero = repeat(g, layer->weight_zero, c, sizeof *layer->weight_zero, by);
     layer->bias = repeat(g, layer->bias, c, sizeof *layer->bias, by);
     layer->scales = repeat(g, layer->scales, c, sizeof *layer->scales, by);
+}
+
+/* The phases of an output that is not merged: the pixels that a step of the window makes where it takes whole
+ * pixels of the input; 0: one. */
+static int64_t phases_of(const merged_conv *c)
+{
+    int64_t phases = 1;
+    while (c->from->window.stride[1] * phases % c->in_by != 0) {
+        phases *= 2;
+    }
+    return phases > 1 ? phases : 0;
 }
 
 /* Makes a window wide enough for DEPTHWISE to read three rows of it at once. */
@@ -336,6 +373,11 @@ static void merge_conv(merger *g, vtac_vta_layer *layer)
             repeat(g, from.weights, to->c, (size_t)(from.window.kernel[0] * from.window.kernel[1]), c.out_by);
         return;
     }
+    if (g->by[layer->output] == 1 && !c.repeated) {
+        layer->phases = phases_of(&c);
+        c.blocks = layer->phases > 0 ? vta_ceil_div(to->c, m->block) * m->ro : 0;
+        c.out_by = vta_max(layer->phases, 1);
+    }
     c.window = merge_window(g, &c);
     if (depthwise) {
         widen_window(g, &c);
@@ -343,9 +385,9 @@ static void merge_conv(merger *g, vtac_vta_layer *layer)
     }
     const int64_t ins = c.c_in * c.in_by, outs = c.c_out * c.out_by;
     const int64_t taps = c.window.kernel[0] * c.window.kernel[1];
+    const int64_t blocks = c.blocks > 0 ? c.blocks * c.out_by : vta_ceil_div(outs, m->block) * m->ro;
     int8_t *weights = vta_arena_array(&g->arena, (size_t)(ins * outs * taps), 1);
-    uint8_t *tiles = vta_arena_array(
-        &g->arena, (size_t)(vta_ceil_div(outs, m->block) * m->ro * vta_ceil_div(ins, m->block_in) * taps), 1);
+    uint8_t *tiles = vta_arena_array(&g->arena, (size_t)(blocks * vta_ceil_div(ins, m->block_in) * taps), 1);
     layer->window = c.window;
     layer->groups = 1;
     layer->weights = weights;
@@ -368,8 +410,8 @@ static void merge_mean(const merger *g, vtac_vta_layer *layer)
 vta_status vtac_vta_merge_open(const machine *m, const vtac_vta_region *from, merger *out, vta_diag *diag)
 {
     *out = (merger){.machine = m, .from = from};
-    out->by = vta_arena_array(&out->arena, from->tensor_count + 1, sizeof *out->by);
-    out->before = vta_arena_array(&out->arena, from->tensor_count + 1, sizeof *out->before);
+    out->by = vta_arena_array(&out->arena, number_count(from) + 1, sizeof *out->by);
+    out->before = vta_arena_array(&out->arena, number_count(from) + 1, sizeof *out->before);
     if (out->by == NULL || out->before == NULL) {
         vtac_vta_merge_close(out);
         return vta_no_memory(diag);

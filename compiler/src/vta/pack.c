@@ -27,15 +27,21 @@ int64_t *vtac_vta_chunk_table(const conv *c, const tiling *t)
     return table;
 }
 
-static void pack_tile(const conv *c, int8_t *to, int64_t out_block, int64_t in_block, int64_t plane,
-                      int64_t ky, int64_t kx)
+/* A tile of weights: the first output of its block, its input block, a plane, a tap. */
+typedef struct weight_tile {
+    int64_t phase, out, in_block, plane, ky, kx;
+} weight_tile;
+
+static void pack_tile(const conv *c, int8_t *to, const weight_tile *at)
 {
     const machine *m = c->machine;
     for (int64_t o = 0; o < m->block_out; o++) {
+        const bool used = at->out + o < c->c_out;
         for (int64_t i = 0; i < m->block_in; i++) {
-            int32_t v =
-                vtac_vta_conv_weight(c, out_block * m->block_out + o, in_block * m->block_in + i, ky, kx);
-            for (int64_t p = 0; p < plane; p++) {
+            int32_t v = used ? vtac_vta_conv_weight(c, at->phase * c->c_out + at->out + o,
+                                                    at->in_block * m->block_in + i, at->ky, at->kx)
+                             : 0;
+            for (int64_t p = 0; p < at->plane; p++) {
                 v -= v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v;
             }
             to[o * m->block_in + i] = (int8_t)(v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v);
@@ -83,12 +89,16 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
         pack_window(c, &p, to, block, vtac_vta_piece_of_kind(c, &p, k % pieces));
     }
     const int64_t filled = c->depthwise ? 0 : vtac_vta_filled_blocks(c, t, group);
-    for (int64_t n = 0; n < filled; n++) {
-        for (int64_t k = 0; k < vtac_vta_part_entries(c, t, group, &p); k++) {
+    for (int64_t n = 0; n < filled * c->phases; n++) {
+        for (int64_t k = 0; k < vtac_vta_part_entries(c, t, group, &p); k++, to += entry) {
             const int64_t taps = p.kys * p.kxs, tap = k % taps;
-            pack_tile(c, to, group * t->group + n, r.first + k / taps / c->planes, k / taps % c->planes,
-                      p.ky + tap / p.kxs, p.kx + tap % p.kxs);
-            to += entry;
+            pack_tile(c, to,
+                      &(weight_tile){.phase = n % c->phases,
+                                     .out = (group * t->group + n / c->phases) * c->machine->block_out,
+                                     .in_block = r.first + k / taps / c->planes,
+                                     .plane = k / taps % c->planes,
+                                     .ky = p.ky + tap / p.kxs,
+                                     .kx = p.kx + tap % p.kxs});
         }
     }
     /* all blocks of padding share one tile of zeros */

@@ -84,12 +84,14 @@ typedef struct conv {
     vtac_vta_window fold;          /* the part of the window that the host does; else a kernel of 1 x 1 */
     int64_t in_blocks, out_blocks; /* out_blocks fills whole tiles */
     int64_t ro;                    /* output blocks of a tile; 1 where a block is a pixel of a merged one */
-    const uint8_t *tiles;          /* by output block, input block and tap: 0 if it has no weights; or NULL */
-    int64_t filled;                /* the number of tiles that have weights */
-    int64_t planes; /* of int8 whose sum is w less its zero point: 1; 2 for 9 bits; 3 for more */
-    bool narrow;    /* int4 holds each weight less its zero point: LOADs extend them to int8 */
-    bool depthwise; /* each channel by itself, on the DEPTHWISE instruction */
-    bool alike;     /* depthwise with the same weights in all blocks */
+    const uint8_t *tiles; /* by phase, output block, input block and tap: 0 if it has no weights; or NULL */
+    int64_t filled;       /* the number of tiles that have weights */
+    int64_t planes;       /* of int8 whose sum is w less its zero point: 1; 2 for 9 bits; 3 for more */
+    bool narrow;          /* int4 holds each weight less its zero point: LOADs extend them to int8 */
+    bool depthwise;       /* each channel by itself, on the DEPTHWISE instruction */
+    bool alike;           /* depthwise with the same weights in all blocks */
+    int64_t phases; /* pixels of a row of the output that a step of the window makes, with weights for each;
+                     * 1, or more where pixels of the input alone are merged */
     int64_t lanes;  /* depthwise with merged pixels in its input: the channels of each; else 0 */
     int64_t pairs;  /* records of parameters: one per output block; of means, one per divisor */
     int64_t record; /* ACC entries of a record */
@@ -132,10 +134,21 @@ reach vtac_vta_conv_reach(const conv *c, int64_t out_block, int64_t count);
 
 /* Input pixels from row to row in INP for rows of `cols` pixels; odd where three rows are read at once. */
 int64_t vtac_vta_conv_pitch(const conv *c, int64_t cols);
+
+/* A range of rows or columns. */
+typedef struct interval {
+    int64_t at, count;
+} interval;
+
+/* The steps of the window along a row that make the outputs at … at + count - 1; and the most that `count`
+ * outputs need, wherever they begin. */
+interval vtac_vta_conv_steps(const conv *c, int64_t at, int64_t count);
+int64_t vtac_vta_conv_steps_max(const conv *c, int64_t count);
 /* True if a window has one tap, stride 1 and no padding. */
 bool vtac_vta_window_is_point(const vtac_vta_window *w);
 
-/* A weight of the folded layer minus its zero point; 0 outside the window. */
+/* A weight of the folded layer minus its zero point; 0 outside the window. With phases, output
+ * phase · c_out + out has the weights of that phase. */
 int32_t vtac_vta_conv_weight(const conv *c, int64_t out, int64_t in, int64_t ky, int64_t kx);
 
 /* The form in which LOADs find the weights in DRAM. */
@@ -279,11 +292,6 @@ void vtac_vta_tiling_move(tiling *t, const entries_used *to);
 
 /* For reports: "rows 14 of 56, 4 of 16 out blocks, weights stay". */
 void vtac_vta_tiling_describe(const conv *c, const tiling *t, char *text, size_t size);
-
-/* A range of rows or columns. */
-typedef struct interval {
-    int64_t at, count;
-} interval;
 
 /* A piece of the loops: output pixels, or input pixels of a part of the window. */
 typedef struct patch {
@@ -675,8 +683,10 @@ uint32_t vtac_vta_decisions_members(const decisions *d, uint32_t last, uint32_t 
 typedef struct merger {
     const machine *machine;
     const vtac_vta_region *from;
-    int64_t *by;     /* by tensor of `from`: the pixels that become one; 1: the tensor stays as it is */
+    int64_t *by;     /* by tensor of `from`: the pixels that become one; 1: the tensor stays as it is. Then by
+                      * layer: 1 if its output may stay as it is although pixels of its input are merged */
     int64_t *before; /* the same before the last change */
+    bool splits;     /* tries let merged pixels end wherever they can */
     vtac_vta_region region;
     vta_arena arena;
     bool failed; /* no memory */
@@ -685,10 +695,10 @@ typedef struct merger {
 vta_status vtac_vta_merge_open(const machine *m, const vtac_vta_region *from, merger *out, vta_diag *diag);
 void vtac_vta_merge_close(merger *g);
 /* Merges as many pixels of a tensor as fit in a tile, and what other tensors then must; false, and nothing
- * changed, if none can be. _swap takes the last change back, and makes it again. */
+ * changed, if none can be, or with `splits` if merged pixels end nowhere. _swap takes the last change back,
+ * and makes it again. */
 bool vtac_vta_merge_try(merger *g, uint32_t tensor);
 void vtac_vta_merge_swap(merger *g);
-bool vtac_vta_merge_any(const merger *g);
 /* Makes the region for the present choice. */
 vta_status vtac_vta_merge_make(merger *g, vta_diag *diag);
 /* Gives the tensors of the region that pixels were merged in the places that they got. */

@@ -996,18 +996,21 @@ static vta_status quick_cycles(const vta_config *config, merger *g, const vtac_v
                : vta_fail(diag, status, "%s", own.text);
 }
 
-/* Merges pixels of one tensor after the other, where the quick schedule becomes faster by it. */
+/* Merges pixels of one tensor after the other, where the quick schedule becomes faster by it. *changed: any
+ * were. */
 static vta_status choose_merges(const vta_config *config, merger *g, const vtac_vta_options *options,
-                                vta_diag *diag)
+                                bool *changed, vta_diag *diag)
 {
     enum { MAX_TRIED = 32 };
     uint64_t best = 0, cycles = 0;
     uint32_t tried = 0;
+    *changed = false;
     for (uint32_t i = 0; i < g->from->tensor_count && tried < MAX_TRIED; i++) {
         if (g->from->tensors[i].role != VTAC_VTA_INTERNAL || !vtac_vta_merge_try(g, i)) {
             continue;
         }
         if (options->all_merges) {
+            *changed = true;
             continue;
         }
         vtac_vta_merge_swap(g);
@@ -1016,6 +1019,7 @@ static vta_status choose_merges(const vta_config *config, merger *g, const vtac_
         VTA_TRY(quick_cycles(config, g, options, &cycles, diag));
         if (cycles > 0 && cycles < best) {
             best = cycles;
+            *changed = true;
         } else {
             vtac_vta_merge_swap(g);
         }
@@ -1023,7 +1027,7 @@ static vta_status choose_merges(const vta_config *config, merger *g, const vtac_
     return VTA_OK;
 }
 
-/* For reports: adds how many pixels of a layer's output are one. */
+/* For reports: adds how many pixels of a layer's output are one, or how many a split layer makes at once. */
 static void describe_merges(const merger *g, vtac_vta_image *image)
 {
     for (uint32_t n = 0; n < g->from->layer_count; n++) {
@@ -1031,17 +1035,21 @@ static void describe_merges(const merger *g, vtac_vta_image *image)
         if (by > 1) {
             describe(&image->plans[n], "%" PRId64 " pixels in one", by);
         }
+        if (g->region.layers[n].phases > 0) {
+            describe(&image->plans[n], "%" PRId64 " pixels at once", g->region.layers[n].phases);
+        }
     }
 }
 
-/* Schedules the region again with merged pixels, and keeps the faster result. */
+/* Schedules the region again with more merged pixels, and keeps the faster result. */
 static vta_status schedule_merged(const vta_config *config, vtac_vta_region *region,
                                   const vtac_vta_options *options, merger *g, vtac_vta_image *out,
                                   vta_diag *diag)
 {
     vtac_vta_image other;
-    VTA_TRY(choose_merges(config, g, options, diag));
-    if (!vtac_vta_merge_any(g)) {
+    bool changed;
+    VTA_TRY(choose_merges(config, g, options, &changed, diag));
+    if (!changed) {
         return VTA_OK;
     }
     VTA_TRY(vtac_vta_merge_make(g, diag));
@@ -1070,7 +1078,12 @@ vta_status vtac_vta_schedule(const vta_config *config, vtac_vta_region *region,
         status = vtac_vta_merge_open(&m, region, &g, diag);
     }
     if (status == VTA_OK) {
+        g.splits = options->all_splits;
         status = schedule_merged(config, region, options, &g, out, diag);
+        if (status == VTA_OK && !options->all_merges) {
+            g.splits = true;
+            status = schedule_merged(config, region, options, &g, out, diag);
+        }
         vtac_vta_merge_close(&g);
     }
     if (status != VTA_OK) {

@@ -203,14 +203,14 @@ static bool complete_tiling(const conv *c, tiling *t)
     t->parts = t->block_parts * t->window_parts;
     const int64_t made_rows = max_rows(c, t), made_cols = vtac_vta_conv_made_max(c, 1, t->cols);
     t->in_rows = span_of(made_rows, c->window.stride[0], t->part_rows, c->window.dilation[0]);
-    t->in_cols =
-        vtac_vta_conv_pitch(c, span_of(made_cols, c->window.stride[1], t->part_cols, c->window.dilation[1]));
+    t->in_cols = vtac_vta_conv_pitch(c, span_of(vtac_vta_conv_steps_max(c, made_cols), c->window.stride[1],
+                                                t->part_cols, c->window.dilation[1]));
     const int64_t steps = c->depthwise ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
     t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
     const int64_t pieces = c->depthwise ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : 0;
     t->wgt_size = c->alike       ? vta_min(MAX_KINDS, pieces)
                   : c->depthwise ? t->group / (c->lanes > 0 ? 1 : c->ro) * pieces
-                                 : t->group * steps;
+                                 : t->group * steps * c->phases;
     t->acc_size = t->parted ? made_rows * vta_max(t->cols, made_cols - t->cols) * c->ro
                             : made_rows * made_cols * t->group;
     const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
@@ -293,8 +293,9 @@ static tile_sums sum_tiles(const conv *c, const tiling *t, int d, int64_t taps)
         const int64_t count = vta_min(piece, total - at);
         const interval made =
             d == 0 ? vtac_vta_tiling_rows(c, t, at, count) : vtac_vta_conv_made(c, d, at, count);
-        const int64_t first = made.at * w->stride[d] - w->before[d];
-        const int64_t end = first + span_of(made.count, w->stride[d], taps, w->dilation[d]);
+        const interval steps = d == 0 ? made : vtac_vta_conv_steps(c, made.at, made.count);
+        const int64_t first = steps.at * w->stride[d] - w->before[d];
+        const int64_t end = first + span_of(steps.count, w->stride[d], taps, w->dilation[d]);
         sum.loaded += vta_max(0, vta_min(end, size) - vta_max(first, 0));
         sum.made += made.count;
     }
@@ -313,7 +314,8 @@ int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t 
 {
     const vtac_vta_window *w = &c->window;
     if (c->tiles != NULL) {
-        return vta_ceil_div(reach_blocks * c->filled * c->planes * cols, c->in_blocks * conv_used_blocks(c));
+        return vta_ceil_div(reach_blocks * c->filled * c->planes * cols,
+                            c->in_blocks * conv_used_blocks(c) * c->phases);
     }
     if (!c->depthwise) {
         return reach_blocks * w->kernel[0] * w->kernel[1] * c->planes * cols;
@@ -351,7 +353,7 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         (c->alike       ? t->wgt_size * part_kinds(c, t)
          : c->depthwise ? c->out_blocks / (c->lanes > 0 ? 1 : c->ro) *
                               vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
-                        : conv_used_blocks(c) * reach_blocks * taps) *
+                        : conv_used_blocks(c) * c->phases * reach_blocks * taps) *
         wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
@@ -395,7 +397,7 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
 static int64_t calls_of(const conv *c, const tiling *t)
 {
     const int64_t pieces = t->tiles * t->groups, blocks = pieces * t->group;
-    return blocks * (t->parted ? 3 * t->parts + 8 : t->parts + (c->sum != NULL ? 7 : 2)) +
+    return blocks * (t->parted ? 3 * t->parts + 8 : t->parts * c->phases + (c->sum != NULL ? 7 : 2)) +
            pieces * t->parts * (t->part + 1);
 }
 
@@ -763,5 +765,5 @@ int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, co
     const int64_t filled = vtac_vta_filled_blocks(c, t, group);
     return c->lanes > 0   ? entries * blocks
            : c->depthwise ? entries * (blocks / c->ro)
-                          : entries * filled + (filled < blocks);
+                          : entries * filled * c->phases + (filled < blocks);
 }
