@@ -253,7 +253,8 @@ static vta_status visit_softmax(const heads *h)
     return p != NULL ? move_softmax(h, p) : VTA_OK;
 }
 
-/* ---- sums of scores and known numbers: relative positions, masks that are added */
+/* ---- sums and products of scores and known numbers: relative positions, masks that are added, a factor for
+ * each head */
 
 /* The numbers of a constant for the image of scores, with its zero point beside them. */
 static vta_status scores_of(const vtac_node_builder *b, uint32_t operand, const vtac_type *image,
@@ -278,8 +279,8 @@ static vta_status scores_of(const vtac_node_builder *b, uint32_t operand, const 
     return vtac_b_constant(b, type, data, out);
 }
 
-/* Puts a sum of the product's image in the place of a sum of its rows. `data`: the operand that is no
- * constant. */
+/* Puts a sum (or product) with the product's image in the place of one with its rows. `data`: the operand
+ * that is no constant. */
 static vta_status move_sum(const heads *h, const vtac_legalized *p, uint32_t data)
 {
     const vtac_node_builder *b = h->b;
@@ -307,7 +308,8 @@ static vta_status visit_sum(const heads *h)
 {
     const vtac_graph *graph = h->b->graph;
     const vtac_node *node = &h->b->like;
-    if (node->op != VTAC_OP_QLINEAR_ADD || node->input_count > 8 || vtac_is_output(graph, node->outputs[0])) {
+    if ((node->op != VTAC_OP_QLINEAR_ADD && node->op != VTAC_OP_QLINEAR_MUL) || node->input_count > 8 ||
+        vtac_is_output(graph, node->outputs[0])) {
         return VTA_OK;
     }
     for (uint32_t data = 0; data <= SUM_STEP; data += SUM_STEP) {

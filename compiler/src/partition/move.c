@@ -615,46 +615,76 @@ static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_ch
     return VTA_OK;
 }
 
-/* The first of the channels of the only base that become pixels while its pixels become channels, all in
- * whole blocks, for which a machine with functions on rows has a layer; below 0: the chain does something
- * else. */
-static int64_t transposed_from(const fusing *u, const reading *r)
+/* Transposition that a chain does: in each of `groups` groups of channels, one behind the other, pixels
+ * become channels and channels pixels. Of one group it may be a part of the base's channels, from `first` on.
+ */
+typedef struct transposition {
+    int64_t first, groups; /* groups 0: the chain does something else */
+} transposition;
+
+/* The transposition of the only base, all in whole blocks, for which a machine with functions on rows has a
+ * layer. */
+static transposition transposition_of(const fusing *u, const reading *r)
 {
     const vtac_type *to = &u->graph->values[r->c->value].type;
     const int64_t block = vtac_vta_block(u->config), channels = r->shape[1], pixels = r->shape[3];
     int64_t own[4];
+    transposition t = {0};
     bool transposes = u->config->rows != 0 && u->config->batch == 1 && to->rank == 3 && to->dim[0] == 1 &&
                       r->c->base_count == 1 &&
                       vtac_image_shape(&u->graph->values[r->c->bases[0]].type, own) && own[0] == 1 &&
-                      own[2] * own[3] == channels && pixels % block == 0 && channels % block == 0;
-    const int64_t first = transposes ? (r->numbers[0] - 1) / channels : -1;
-    transposes = transposes && first >= 0 && first % block == 0;
+                      channels % (own[2] * own[3]) == 0 && pixels % block == 0 && channels % block == 0;
+    const int64_t each = transposes ? own[2] * own[3] : 1, groups = channels / each; /* channels of a group */
+    t.first = transposes ? (r->numbers[0] - 1) / each : -1;
+    transposes =
+        transposes && t.first >= 0 && t.first % block == 0 && (groups == 1 || own[1] == groups * pixels);
     for (int64_t i = 0; transposes && i < channels * pixels; i++) {
-        transposes = r->numbers[i] == (int32_t)((first + i % pixels) * channels + i / pixels) + 1;
+        const int64_t channel = i / pixels, from = channel / each * pixels + i % pixels;
+        transposes = r->numbers[i] == (int32_t)((t.first + from) * each + channel % each) + 1;
     }
-    return transposes ? first : -1;
+    t.groups = transposes ? groups : 0;
+    return t;
+}
+
+/* Some of the channels of an image. */
+static vta_status slice_channels(const vtac_node_builder *b, int64_t first, int64_t count,
+                                 vtac_value_id *image)
+{
+    const int64_t ends[] = {first, first + count, 1};
+    static const uint32_t order[] = {VTAC_SLICE_STARTS, VTAC_SLICE_ENDS, VTAC_SLICE_AXES};
+    vtac_value_id inputs[4] = {*image};
+    for (uint32_t i = 0; i < 3; i++) {
+        VTA_TRY(vtac_b_list(b, &ends[i], 1, &inputs[order[i]]));
+    }
+    return vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, image);
+}
+
+/* The image that a layer transposes into one of this type: of several groups, one beside the other, all of
+ * which are transposed at once. */
+static vta_status take_part(const vtac_node_builder *b, const vtac_type *type, const transposition *t,
+                            vtac_value_id *image)
+{
+    const vtac_type from = *vtac_b_type(b, *image);
+    if (t->groups == 1) {
+        VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, from.dim[1], type->dim[1]}, 3, image));
+        return from.dim[1] != type->dim[2] ? slice_channels(b, t->first, type->dim[2], image) : VTA_OK;
+    }
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){t->groups, type->dim[2], type->dim[1] / t->groups}, 3, image));
+    VTA_TRY(vtac_b_transpose(b, (int64_t[]){1, 0, 2}, 3, image));
+    return vtac_b_reshape(b, (int64_t[]){1, type->dim[2], type->dim[1]}, 3, image);
 }
 
 /* Puts the layer in the place of the chain that transposes an image; *taken is the part of the image that it
  * transposes. */
-static vta_status transpose_part(const fusing *u, const move_chain *c, int64_t first, vtac_value_id *taken,
-                                 vta_diag *diag)
+static vta_status transpose_part(const fusing *u, const move_chain *c, const transposition *t,
+                                 vtac_value_id *taken, vta_diag *diag)
 {
     vtac_graph *graph = u->graph;
     const vtac_node_builder b = {graph, u->arena, u->config, graph->nodes[graph->values[c->value].node],
                                  diag};
-    const vtac_type type = graph->values[c->value].type, from = graph->values[c->bases[0]].type;
+    const vtac_type type = graph->values[c->value].type;
     vtac_value_id image = c->bases[0];
-    VTA_TRY(vtac_b_reshape(&b, (int64_t[]){1, from.dim[1], type.dim[1]}, 3, &image));
-    if (from.dim[1] != type.dim[2]) {
-        const int64_t ends[] = {first, first + type.dim[2], 1};
-        static const uint32_t order[] = {VTAC_SLICE_STARTS, VTAC_SLICE_ENDS, VTAC_SLICE_AXES};
-        vtac_value_id inputs[4] = {image};
-        for (uint32_t i = 0; i < 3; i++) {
-            VTA_TRY(vtac_b_list(&b, &ends[i], 1, &inputs[order[i]]));
-        }
-        VTA_TRY(vtac_b_add(&b, VTAC_OP_SLICE, inputs, 4, NULL, 0, &image));
-    }
+    VTA_TRY(take_part(&b, &type, t, &image));
     *taken = image;
     VTA_TRY(vtac_transpose_image(&b, &image));
     vtac_swap_names(graph, c->value, image);
@@ -670,9 +700,9 @@ static vta_status make_movement(const fusing *u, reading *r, vtac_moved *out, si
     if (!out->c.rows && moves_nothing(graph, r, count)) {
         return out->c.deep ? VTA_OK : see_through(graph, u->arena, &out->c, diag);
     }
-    const int64_t first = out->c.deep || u->look ? -1 : transposed_from(u, r);
-    if (first >= 0) {
-        return transpose_part(u, &out->c, first, &out->transposed, diag);
+    const transposition t = out->c.deep || u->look ? (transposition){0} : transposition_of(u, r);
+    if (t.groups > 0) {
+        return transpose_part(u, &out->c, &t, &out->transposed, diag);
     }
     if (!out->c.deep) {
         return find_pattern(r) ? add_movement(graph, r, &out->new, diag) : VTA_OK;

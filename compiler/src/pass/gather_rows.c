@@ -4,6 +4,7 @@
  *
  *     Div(c, Sqrt(ReduceMean(c * c) + epsilon)) * gain + bias,  c = x - ReduceMean(x)   -> LayerNormalization
  *     the same with c = x                                                               -> RMSNormalization
+ *     x divided by its length, the root of the sum of its squares                      -> RMSNormalization
  *     the first over all axes behind the channels                             -> InstanceNormalization
  *     Reshape(InstanceNormalization(Reshape(x))) * gain + bias                -> GroupNormalization
  *     Div(x, Pow(AveragePool(Pad(x * x)) * alpha + k, beta)) over channels    -> LRN
@@ -16,6 +17,7 @@
  * Requires   float32, and gains and biases that are known.
  * Cost       linear in the nodes.
  */
+#include <math.h>
 #include <string.h>
 
 #include "rewrite.h"
@@ -139,6 +141,7 @@ typedef struct gathered_norm {
     mean_of how;
     bool centred;
     double epsilon;
+    float plain;       /* the gain where there is none */
     vtac_node_id last; /* the node whose result is that of all */
 } gathered_norm;
 
@@ -225,7 +228,7 @@ static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
                                {.name = "axis", .kind = VTAC_ATTR_INT, .i = -1}};
     vtac_value_id inputs[VTAC_NORM_INPUTS] = {n->x};
     vtac_value_id y;
-    VTA_TRY(columns_of(r, n->gain, columns, 1.0F, &inputs[VTAC_NORM_SCALE]));
+    VTA_TRY(columns_of(r, n->gain, columns, n->plain, &inputs[VTAC_NORM_SCALE]));
     VTA_TRY(n->bias == 0 && !planes ? VTA_OK
                                     : columns_of(r, n->bias, columns, 0.0F, &inputs[VTAC_NORM_BIAS]));
     const vtac_node_spec spec = {.op = planes       ? VTAC_OP_INSTANCE_NORMALIZATION
@@ -245,7 +248,7 @@ static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
 static vta_status gather_norm_of(vtac_rewrite *r, vtac_node_id id, mean_of how, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    gathered_norm n = {.last = id, .how = how};
+    gathered_norm n = {.last = id, .how = how, .plain = 1.0F};
     const vtac_type *y = &r->graph->values[node.outputs[0]].type;
     if (y->dtype != VTAC_F32 || y->rank == 0 || vtac_type_elements(y) <= 0 || !read_quotient(r, &node, &n) ||
         !vtac_type_equal(&r->graph->values[n.x].type, y) || (how == OF_PLANES && !n.centred)) {
@@ -257,10 +260,87 @@ static vta_status gather_norm_of(vtac_rewrite *r, vtac_node_id id, mean_of how, 
     return put_norm(r, &n);
 }
 
+/* ---- rows that are divided by their length */
+
+/* The largest floor of a length that is there to avoid a division by 0, and not to shorten rows. */
+static const double no_length = 1e-6;
+
+/* The value without its floor, which Clip, Max or Add make; a floor of 0: it has none. */
+static vtac_value_id without_floor(const vtac_rewrite *r, vtac_value_id value, double *floor)
+{
+    const vtac_node *clip = maker_of(r, value, VTAC_OP_CLIP), *max = maker_of(r, value, VTAC_OP_MAX);
+    if (clip != NULL && clip->input_count > VTAC_CLIP_MIN && clip->inputs[VTAC_CLIP_MIN] != 0 &&
+        (clip->input_count <= VTAC_CLIP_MAX || clip->inputs[VTAC_CLIP_MAX] == 0) &&
+        vtac_scalar_of(r->graph, origin_of(r, clip->inputs[VTAC_CLIP_MIN]), floor)) {
+        return clip->inputs[VTAC_CLIP_X];
+    }
+    for (uint32_t i = 0; max != NULL && max->input_count == 2 && i < 2; i++) {
+        if (vtac_scalar_of(r->graph, origin_of(r, max->inputs[i]), floor)) {
+            return max->inputs[1 - i];
+        }
+    }
+    return without_number(r, value, floor);
+}
+
+/* The rows whose sum of squares a value is; 0: none. */
+static vtac_value_id summed_squares(const vtac_rewrite *r, vtac_value_id value)
+{
+    const vtac_value_id x = reduced_by(r, value, VTAC_OP_REDUCE_SUM_SQUARE, OF_ROWS);
+    const vtac_value_id squares = x != 0 ? 0 : reduced_by(r, value, VTAC_OP_REDUCE_SUM, OF_ROWS);
+    return x != 0 ? x : squares == 0 ? 0 : squared_by(r, squares);
+}
+
+/* The rows whose length a value is, with a floor of the length that counts as none. */
+static vtac_value_id length_of(const vtac_rewrite *r, vtac_value_id value, double *floor)
+{
+    double inner = 0.0;
+    value = without_floor(r, value, floor);
+    const vtac_value_id x = reduced_by(r, value, VTAC_OP_REDUCE_L2, OF_ROWS);
+    const vtac_value_id under = x != 0 ? 0 : rooted_by(r, value, 0.5);
+    const vtac_value_id y = under == 0 ? x : summed_squares(r, without_floor(r, under, &inner));
+    *floor = *floor > 0.0 || inner < 0.0 ? *floor : sqrt(inner);
+    return inner > no_length * no_length ? 0 : y;
+}
+
+/* x divided by its length, or times the reciprocal of it: the mean of the squares is their sum divided by the
+ * number of columns. */
+static vta_status gather_length(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node node = r->graph->nodes[id];
+    const vtac_type *y = &r->graph->values[node.outputs[0]].type;
+    gathered_norm n = {.last = id, .how = OF_ROWS};
+    double floor = 0.0;
+    for (uint32_t i = 0; n.x == 0 && i < 2; i++) {
+        const vtac_value_id x = origin_of(r, node.inputs[1 - i]);
+        vtac_value_id length = node.inputs[i];
+        if (node.op == VTAC_OP_MUL) {
+            const vtac_node *reciprocal = maker_of(r, length, VTAC_OP_RECIPROCAL);
+            length = reciprocal == NULL ? 0 : reciprocal->inputs[0];
+        } else if (i == 0) {
+            continue; /* the numerator */
+        }
+        const vtac_node *expand = length == 0 ? NULL : maker_of(r, length, VTAC_OP_EXPAND);
+        length = expand != NULL ? expand->inputs[0] : length;
+        n.x = length != 0 && length_of(r, length, &floor) == x ? x : 0;
+    }
+    if (n.x == 0 || y->dtype != VTAC_F32 || vtac_type_elements(y) <= 0 || floor < 0.0 || floor > no_length ||
+        !vtac_type_equal(&r->graph->values[n.x].type, y)) {
+        return VTA_OK;
+    }
+    const double columns = (double)y->dim[y->rank - 1];
+    n.plain = (float)(1.0 / sqrt(columns));
+    n.epsilon = floor * floor / columns;
+    *changed = true;
+    return put_norm(r, &n);
+}
+
 static vta_status gather_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     VTA_TRY(gather_norm_of(r, id, OF_ROWS, changed));
-    return *changed || r->graph->nodes[id].dead ? VTA_OK : gather_norm_of(r, id, OF_PLANES, changed);
+    if (!*changed && !r->graph->nodes[id].dead) {
+        VTA_TRY(gather_norm_of(r, id, OF_PLANES, changed));
+    }
+    return *changed || r->graph->nodes[id].dead ? VTA_OK : gather_length(r, id, changed);
 }
 
 /* ---- groups of channels that are normalized as instances of another shape */
