@@ -98,11 +98,11 @@ class Wheel:
         for name, flavor in (("ld.lld", "gnu"), ("wasm-ld", "wasm")):
             self.content["vta/bin/" + name] = (LINKER % flavor).encode()
         needs = self.needed(lld)
-        for name in ("libvtac.so.1", "libvtac_llvm.so", "libvtac_hdf5.so", "libvta_gpu.so"):
+        for name in ("libvtac.so.1", "libvtac_llvm.so", "libvta_gpu.so"):
             path = self.installed(name)
             with open(path, "rb") as f:
                 self.content["vta/" + name] = f.read()
-            needs += self.needed(path) if name != "libvtac_hdf5.so" else []  # HDF5 would bring a network's libraries: the system's
+            needs += self.needed(path)
         self.content["vta/compiler.txt"] = "".join(name + "\n" for name in self.closure(needs)).encode()
 
     def licences(self):

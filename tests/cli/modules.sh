@@ -9,11 +9,10 @@ unset LD_LIBRARY_PATH
 built=$(dirname "$vtac_program")/../lib
 
 readelf -d "$vtac_program" | grep -q libasan || # where all are linked, see compiler/CMakeLists.txt
-    holds "it needs neither LLVM nor HDF5 to start" sh -c '! readelf -d "$1" | grep -iE "NEEDED.*(llvm|hdf5|stdc)"' sh "$vtac_program"
+    holds "it does not need LLVM to start" sh -c '! readelf -d "$1" | grep -iE "NEEDED.*(llvm|hdf5|stdc)"' sh "$vtac_program"
 "$vtac_program" zoo tiny_ad --int8 -o net.onnx >/dev/null || exit 1
 "$vtac_program" compile net.onnx -o good.so >/dev/null || exit 1
 "$vtac_program" compile net.onnx --target vta -o vta.so >/dev/null || exit 1
-printf '\211HDF\r\n\032\nnothing' >weights.h5
 
 mkdir -p alone/bin alone/lib/vtac
 cp "$vtac_program" alone/bin/vtac
@@ -24,42 +23,33 @@ vtac run good.so
 exits 0
 vtac run vta.so --device fsim
 exits 0
-for part in llvm hdf5; do
-    case $part in
-    llvm) set -- compile net.onnx -o made.so ;;
-    hdf5) set -- convert weights.h5 -o made.onnx ;;
-    esac
-    vtac "$@"
-    exits 1
-    one_line err
-    says err "libvtac_$part.so"
-    silent out
-
-    # Another release's.
-    printf 'static const int edition = 99;\nconst void *vtac_%s(void);\nconst void *vtac_%s(void) { return &edition; }\n' $part $part >other.c
-    cc -shared -fPIC -o alone/lib/vtac/libvtac_$part.so other.c || exit 1
-    vtac "$@"
-    exits 1
-    one_line err
-    says err "libvtac_$part.so is of another release"
-
-    # Something else of that name.
-    printf 'int nothing;\n' >other.c
-    cc -shared -fPIC -o alone/lib/vtac/libvtac_$part.so other.c || exit 1
-    vtac "$@"
-    exits 1
-    says err "libvtac_$part.so is of another release"
-    printf 'no library' >alone/lib/vtac/libvtac_$part.so
-    vtac "$@"
-    exits 1
-    one_line err
-    says err "libvtac_$part.so"
-    holds "nothing was written" test ! -e made.so -a ! -e made.onnx
-    cp "$built/libvtac_$part.so" alone/lib/vtac/
-done
-vtac convert weights.h5 -o made.onnx
+vtac compile net.onnx -o made.so
 exits 1
-says err "no whole HDF5 file"
+one_line err
+says err "libvtac_llvm.so"
+silent out
+
+# Another release's.
+printf 'static const int edition = 99;\nconst void *vtac_llvm(void);\nconst void *vtac_llvm(void) { return &edition; }\n' >other.c
+cc -shared -fPIC -o alone/lib/vtac/libvtac_llvm.so other.c || exit 1
+vtac compile net.onnx -o made.so
+exits 1
+one_line err
+says err "libvtac_llvm.so is of another release"
+
+# Something else of that name.
+printf 'int nothing;\n' >other.c
+cc -shared -fPIC -o alone/lib/vtac/libvtac_llvm.so other.c || exit 1
+vtac compile net.onnx -o made.so
+exits 1
+says err "libvtac_llvm.so is of another release"
+printf 'no library' >alone/lib/vtac/libvtac_llvm.so
+vtac compile net.onnx -o made.so
+exits 1
+one_line err
+says err "libvtac_llvm.so"
+holds "nothing was written" test ! -e made.so
+cp "$built/libvtac_llvm.so" alone/lib/vtac/
 vtac compile net.onnx -o made.so
 exits 0
 holds "the same code as from where it was built" cmp good.so made.so

@@ -40,7 +40,6 @@ done
 # Memory that somebody only claims to need is granted as far as the machine has it, and costs nothing by itself; the
 # sanitizer's books of it would. So it is refused here beyond what a fuzzer's process may take.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1:max_allocation_size_mb=1024"
-export LSAN_OPTIONS="${LSAN_OPTIONS:+$LSAN_OPTIONS:}suppressions=$root/tests/fuzz/lsan.supp:print_suppressions=0"
 status=0
 for target in $targets; do
     seeds=$root/tests/fuzz/corpus/$target

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weights in HDF5, from memory, through libhdf5, which the module libvtac_hdf5.so has in it
- * (../module/module.h). Only what lies in the file itself is read: soft and external links, external storage
- * and virtual data sets are refused.
+ * Weights of a Keras model, wherever they lie. Those in HDF5 are read from memory (../hdf5/reader.h), and
+ * only what lies in the file itself: soft and external links, external storage and virtual data sets are
+ * refused.
  */
 #ifndef VTAC_KERAS_STORE_H
 #define VTAC_KERAS_STORE_H
@@ -15,18 +15,14 @@
 #include "vta/status.h"
 #include "vtac/graph.h"
 
-enum { KERAS_STORE_EDITION = 1 };
-
 struct vtac_keras_store_calls;
 
 typedef struct vtac_keras_store {
-    const struct vtac_keras_store_calls
-        *calls; /* what an open file can be asked; the module knows the rest */
+    const struct vtac_keras_store_calls *calls;
 } vtac_keras_store;
 
+/* Questions to an open store. */
 typedef struct vtac_keras_store_calls {
-    int edition;
-    vta_status (*open)(const uint8_t *bytes, size_t size, vtac_keras_store **out, vta_diag *diag);
     void (*close)(vtac_keras_store *store);
 
     /* A text attribute of the group at `path` ("/" is the file's); NULL: it has none. */
@@ -44,7 +40,7 @@ typedef struct vtac_keras_store_calls {
                          vta_diag *diag);
 } vtac_keras_store_calls;
 
-/* Loads the module where that was not done before. */
+/* The store in an HDF5 file. The bytes stay the caller's, and stay as they are until the store is closed. */
 vta_status vtac_keras_store_open(const uint8_t *bytes, size_t size, vtac_keras_store **out, vta_diag *diag);
 
 /* Closes a store; NULL is allowed. */

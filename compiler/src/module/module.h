@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Parts of the compiler that stand on a large library each are modules: shared objects beside the program,
- * loaded by the first call that needs them. So a verb that makes no code does not wait for LLVM, nor one that
- * reads no Keras model for HDF5, and a program without MPI needs none.
+ * loaded by the first call that needs them. So a verb that makes no code does not wait for LLVM, and a
+ * program without MPI needs none.
  *
  * A module libvtac_NAME.so has one external name, vtac_NAME, a function that gives a structure of calls; its
  * first member is the edition of that structure.

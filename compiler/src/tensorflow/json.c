@@ -565,8 +565,7 @@ static void store_close(vtac_keras_store *store)
 static vta_status load_layers(const cJSON *model, const json_weights *w, const vtac_import_options *options,
                               vtac_graph *graph, vta_diag *diag)
 {
-    static const vtac_keras_store_calls calls = {.edition = KERAS_STORE_EDITION,
-                                                 .close = store_close,
+    static const vtac_keras_store_calls calls = {.close = store_close,
                                                  .text = store_text,
                                                  .texts = store_texts,
                                                  .has = store_has,

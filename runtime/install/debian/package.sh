@@ -40,7 +40,7 @@ take() {
 (cd "$all" && find lib -name 'libvta.so.*' -o -name libvta_gpu.so) >"$work/runtime"
 # shellcheck disable=SC2046  # names without blanks
 take libvta1 $(cat "$work/runtime")
-(cd "$all" && find lib -name 'libvtac.so.*' -o -name libvtac_llvm.so -o -name libvtac_hdf5.so) >"$work/compiler"
+(cd "$all" && find lib -name 'libvtac.so.*' -o -name libvtac_llvm.so) >"$work/compiler"
 # shellcheck disable=SC2046
 take libvtac1 $(cat "$work/compiler")
 take libvta-onnxruntime lib/vtac/libvta-onnxruntime.so
@@ -136,7 +136,7 @@ or CUDA, or on another machine over ssh.
 END
 pack libvtac1 libs "lld-19 | lld, $(depends "$work"/libvtac1/usr/lib/libvtac.so.*.*.* "$work"/libvtac1/usr/lib/vtac/*.so)" 'compiler of ONNX models for the vtac accelerator, as a library' <<'END'
 What the program vtac does, as functions of C, in the process of their caller;
-and the parts that both load when they need them, with LLVM and HDF5.
+and the part that both load when they need it, with LLVM.
 END
 pack libvta-dev libdevel "libvta1 (= $version-1), libvtac1 (= $version-1), libcjson-dev" 'runtime and compiler of the vtac accelerator, for programs' <<'END'
 Headers for C and C++, the static library, pkg-config and CMake files.
