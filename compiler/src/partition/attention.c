@@ -458,8 +458,7 @@ static vta_status join_zeros(const vtac_node_builder *b, int64_t pixels, vtac_va
     return vtac_b_layer(b, VTAC_OP_CONCAT, inputs, 2, &axis, 1, image);
 }
 
-/* The same image with whole blocks of pixels: its convolution gets padding, or zeros are joined. */
-static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
+vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image)
 {
     const vtac_type *type = vtac_b_type(b, *image);
     const int64_t pixels = type->dim[2], block = vtac_vta_block(b->config);
@@ -509,10 +508,10 @@ static vta_status fill_channels(const vtac_node_builder *b, int64_t groups, vtac
     return vtac_b_reshape(b, (int64_t[]){1, groups * full, type.dim[2]}, 3, image);
 }
 
-vta_status vtac_transpose_image(const vtac_node_builder *b, vtac_value_id *image)
+vta_status vtac_transpose_image(const vtac_node_builder *b, int64_t channels, vtac_value_id *image)
 {
     const vtac_type type = *vtac_b_type(b, *image);
-    const int64_t dims[3] = {1, type.dim[2], type.dim[1]};
+    const int64_t dims[3] = {1, channels, type.dim[1]};
     const vtac_attr attrs[] = {{.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = dims},
                                {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)}};
     return vtac_b_add(b, VTAC_OP_VTA_TRANSPOSE, image, 1, attrs, 2, image);
@@ -569,10 +568,10 @@ static vta_status flatten_rows(const vtac_node_builder *b, vtac_value_id *image)
 static vta_status fill_image(const vtac_node_builder *b, int64_t groups, bool transposed,
                              vtac_value_id *image)
 {
-    VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, *image)) ? fill_blocks(b, image) : VTA_OK);
+    VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, *image)) ? vtac_fill_pixels(b, image) : VTA_OK);
     VTA_TRY(fill_channels(b, groups, image));
-    VTA_TRY(fill_blocks(b, image));
-    return transposed ? vtac_transpose_image(b, image) : VTA_OK;
+    VTA_TRY(vtac_fill_pixels(b, image));
+    return transposed ? vtac_transpose_image(b, vtac_b_type(b, *image)->dim[2], image) : VTA_OK;
 }
 
 static vta_status use_cache(const heads *h, vtac_legalized *p, const vtac_pair *s,
@@ -711,9 +710,14 @@ vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *pro
     return vtac_b_reshape(b, as->dim, as->rank, x);
 }
 
+/* Pixels behind those that are channels go. */
 static vta_status undo_transpose(const vtac_node_builder *b, vtac_value_id *x)
 {
+    const vtac_type type = *vtac_b_type(b, b->like.outputs[0]);
     *x = b->like.inputs[0];
+    if (vtac_b_type(b, *x)->dim[2] != type.dim[1]) {
+        VTA_TRY(vtac_cut_matrices(b, type.dim[2], type.dim[1], x));
+    }
     return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
 }
 

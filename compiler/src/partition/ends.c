@@ -2,7 +2,7 @@
  *
  * Rows at the ends of a region. Layers have the columns of rows as channels of an image; the host has rows.
  * A Transpose of the host between both becomes the accelerator's, which transposes whole blocks as it does
- * inside of attention; the host packs or unpacks the rows as they are.
+ * inside of attention, with zeros behind rows that fill none; the host packs or unpacks the rows as they are.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static bool is_read_by_layer(const vtac_graph *graph, vtac_value_id value)
     return any;
 }
 
-/* True for a Transpose of one image of bytes whose channels and pixels fill blocks. */
+/* True for a Transpose of one image of bytes, with a whole block or more of channels and of pixels. */
 static bool moves_blocks(const vtac_graph *graph, const vta_config *config, const vtac_node *node)
 {
     static const int64_t perm[] = {0, 2, 1};
@@ -36,8 +36,7 @@ static bool moves_blocks(const vtac_graph *graph, const vta_config *config, cons
     const vtac_type *x = attr == NULL ? NULL : vtac_in_type(graph, node, 0);
     const int64_t block = vtac_vta_block(config);
     return x != NULL && x->rank == 3 && memcmp(attr->ints, perm, sizeof perm) == 0 && x->dim[0] == 1 &&
-           (x->dtype == VTAC_I8 || x->dtype == VTAC_U8) && x->dim[1] % block == 0 && x->dim[2] % block == 0 &&
-           vtac_type_elements(x) > 0;
+           (x->dtype == VTAC_I8 || x->dtype == VTAC_U8) && x->dim[1] >= block && x->dim[2] >= block;
 }
 
 vta_status vtac_transpose_ends(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag)
@@ -51,7 +50,8 @@ vta_status vtac_transpose_ends(vtac_graph *graph, const vta_config *config, vta_
              !is_read_by_layer(graph, b.like.outputs[0]))) {
             continue;
         }
-        VTA_TRY(vtac_transpose_image(&b, &image));
+        VTA_TRY(vtac_fill_pixels(&b, &image));
+        VTA_TRY(vtac_transpose_image(&b, vtac_b_type(&b, b.like.outputs[0])->dim[1], &image));
         vtac_swap_names(graph, b.like.outputs[0], image);
         vtac_replace_uses(graph, b.like.outputs[0], image);
     }

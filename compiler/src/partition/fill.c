@@ -117,6 +117,13 @@ bool vtac_fixed_channel(const vtac_graph *graph, vtac_value_id value, int64_t ch
            function_of(graph, node, *number, number);
 }
 
+bool vtac_fixed_beside(const vtac_graph *graph, vtac_value_id value, int64_t *number)
+{
+    const vtac_node *node = vtac_producer_of(graph, value);
+    return node != NULL && node->op == VTAC_OP_VTA_NORM &&
+           zero_made(graph, node, VTAC_ROW_NORM_Y_ZERO, number);
+}
+
 /* ---- convolutions with more channels */
 
 /* True if a convolution's channels can be filled up: all of them meet, and its numbers are known. */

@@ -542,6 +542,8 @@ static vta_status find_filled(const vtac_graph *graph, vta_arena *arena, reading
         for (int64_t c = 0; r->c->fills && c < own[1]; c++) {
             r->filled[i][c] = vtac_fixed_channel(graph, r->c->bases[i], c, &number) && number == r->c->fill;
         }
+        r->filled[i][own[1]] =
+            r->c->fills && vtac_fixed_beside(graph, r->c->bases[i], &number) && number == r->c->fill;
     }
     return VTA_OK;
 }
@@ -616,31 +618,33 @@ static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_ch
 }
 
 /* Transposition that a chain does: in each of `groups` groups of channels, one behind the other, pixels
- * become channels and channels pixels. Of one group it may be a part of the base's channels, from `first` on.
- */
+ * become channels and channels pixels. Groups begin at every `stride` channels; of one group it may be a part
+ * of the base's channels, from `first` on. */
 typedef struct transposition {
-    int64_t first, groups; /* groups 0: the chain does something else */
+    int64_t first, stride, groups; /* groups 0: the chain does something else */
 } transposition;
 
-/* The transposition of the only base, all in whole blocks, for which a machine with functions on rows has a
- * layer. */
+/* The transposition of the only base, for which a machine with functions on rows has a layer: both sides have
+ * a whole block or more. */
 static transposition transposition_of(const fusing *u, const reading *r)
 {
     const vtac_type *to = &u->graph->values[r->c->value].type;
     const int64_t block = vtac_vta_block(u->config), channels = r->shape[1], pixels = r->shape[3];
     int64_t own[4];
     transposition t = {0};
-    bool transposes = u->config->rows != 0 && u->config->batch == 1 && to->rank == 3 && to->dim[0] == 1 &&
-                      r->c->base_count == 1 &&
-                      vtac_image_shape(&u->graph->values[r->c->bases[0]].type, own) && own[0] == 1 &&
-                      channels % (own[2] * own[3]) == 0 && pixels % block == 0 && channels % block == 0;
-    const int64_t each = transposes ? own[2] * own[3] : 1, groups = channels / each; /* channels of a group */
-    t.first = transposes ? (r->numbers[0] - 1) / each : -1;
-    transposes =
-        transposes && t.first >= 0 && t.first % block == 0 && (groups == 1 || own[1] == groups * pixels);
+    if (u->config->rows == 0 || u->config->batch != 1 || to->rank != 3 || to->dim[0] != 1 ||
+        r->c->base_count != 1 || !vtac_image_shape(&u->graph->values[r->c->bases[0]].type, own) ||
+        own[0] != 1 || channels % (own[2] * own[3]) != 0 || pixels < block || channels < block) {
+        return t;
+    }
+    const int64_t each = own[2] * own[3], groups = channels / each; /* channels of a group */
+    t.first = (r->numbers[0] - 1) / each;
+    t.stride = own[1] / groups;
+    bool transposes = r->numbers[0] > 0 && t.first % block == 0 &&
+                      (groups == 1 || (own[1] % groups == 0 && t.stride % block == 0 && t.first == 0));
     for (int64_t i = 0; transposes && i < channels * pixels; i++) {
-        const int64_t channel = i / pixels, from = channel / each * pixels + i % pixels;
-        transposes = r->numbers[i] == (int32_t)((t.first + from) * each + channel % each) + 1;
+        const int64_t channel = i / pixels, from = t.first + channel / each * t.stride + i % pixels;
+        transposes = r->numbers[i] == (int32_t)(from * each + channel % each) + 1;
     }
     t.groups = transposes ? groups : 0;
     return t;
@@ -669,7 +673,8 @@ static vta_status take_part(const vtac_node_builder *b, const vtac_type *type, c
         VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, from.dim[1], type->dim[1]}, 3, image));
         return from.dim[1] != type->dim[2] ? slice_channels(b, t->first, type->dim[2], image) : VTA_OK;
     }
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){t->groups, type->dim[2], type->dim[1] / t->groups}, 3, image));
+    VTA_TRY(vtac_b_reshape(b, (int64_t[]){t->groups, t->stride, type->dim[1] / t->groups}, 3, image));
+    VTA_TRY(t->stride != type->dim[2] ? slice_channels(b, 0, type->dim[2], image) : VTA_OK);
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){1, 0, 2}, 3, image));
     return vtac_b_reshape(b, (int64_t[]){1, type->dim[2], type->dim[1]}, 3, image);
 }
@@ -686,7 +691,8 @@ static vta_status transpose_part(const fusing *u, const move_chain *c, const tra
     vtac_value_id image = c->bases[0];
     VTA_TRY(take_part(&b, &type, t, &image));
     *taken = image;
-    VTA_TRY(vtac_transpose_image(&b, &image));
+    VTA_TRY(vtac_fill_pixels(&b, &image));
+    VTA_TRY(vtac_transpose_image(&b, type.dim[1], &image));
     vtac_swap_names(graph, c->value, image);
     vtac_replace_uses(graph, c->value, image);
     return VTA_OK;

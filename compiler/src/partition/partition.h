@@ -132,7 +132,8 @@ bool vtac_moves_blocks(vtac_graph *graph, const vta_config *config, vta_arena *a
 /* ---- runs.c */
 
 /* For every number of `to`, the number of its source, from 1 on through all bases; 0: none. `filled`, by base
- * and channel: it holds the number that stands where there is no source. */
+ * and channel, and behind the last channel for what lies beside it in its block: it holds the number that
+ * stands where there is no source. */
 typedef struct vtac_sources {
     const int32_t *numbers;
     const vtac_type *to;
@@ -210,6 +211,8 @@ vta_status vtac_fill_image(const vtac_node_builder *b, int64_t groups, vtac_valu
 
 /* True if a layer gives all places of a channel one number, whatever its input is. */
 bool vtac_fixed_channel(const vtac_graph *graph, vtac_value_id value, int64_t channel, int64_t *number);
+/* The number of what lies in the last block of channels beside them, if a layer always puts one there. */
+bool vtac_fixed_beside(const vtac_graph *graph, vtac_value_id value, int64_t *number);
 
 /* ---- cache.c */
 
@@ -238,8 +241,11 @@ vta_status vtac_join_softmax(vtac_graph *graph, const vta_config *config, vta_ar
                              const vtac_legalized_list *products, vta_diag *diag);
 /* True if the second factor of a product is an image that a layer makes, as a whole. */
 bool vtac_is_factor_image(const vtac_node_builder *b, const vtac_legalized *product);
-/* The image whose channels are the pixels of another one, and whose pixels are its channels. */
-vta_status vtac_transpose_image(const vtac_node_builder *b, vtac_value_id *image);
+/* The image whose channels are so many pixels of another one, the first, and whose pixels are its channels.
+ * The other one's pixels fill blocks, and the channels all of them but for a part of the last. */
+vta_status vtac_transpose_image(const vtac_node_builder *b, int64_t channels, vtac_value_id *image);
+/* The same image with whole blocks of pixels: its convolution gets padding, or zeros are joined. */
+vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image);
 /* The second factor of a product that was an image, as the old product read it. */
 vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *product, const vtac_type *as,
                                 bool swapped, vtac_value_id *x);

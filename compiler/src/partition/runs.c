@@ -45,7 +45,7 @@ static bool is_filled(const block_finder *f, const vtac_vta_run *tile, int64_t l
     int64_t own[4];
     (void)vtac_image_shape(f->s->bases[tile->input], own);
     const int64_t channel = tile->from / pixels_of(own) % vta_ceil_div(own[1], f->block) * f->block + lane;
-    return channel < own[1] && f->s->filled[tile->input][channel];
+    return f->s->filled[tile->input][channel < own[1] ? channel : own[1]];
 }
 
 /* The number of the source of a lane of an output tile. */
