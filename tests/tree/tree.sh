@@ -88,7 +88,10 @@ trap 'rm -f "$front"' EXIT
 sed 's/^    "do_$verb" "$@"$/    echo taken/' run >"$front"
 verbs=$(sh run | sed -n 's/^  \([a-z][^ ]*\)  .*/\1/p; s/^  \([a-z][^ ]*\) [^ ].*/\1/p')
 [ "$(echo "$verbs" | wc -l)" -gt 10 ] || fail "./run lists few verbs"
+[ "$(echo "$verbs" | tr - _ | sort)" = "$(sed -n 's/^do_\([a-z0-9_]*\)().*/\1/p' run | sort)" ] || fail "./run does not list each of its verbs"
 for verb in $verbs; do
     [ "$(sh "$front" "$verb" 2>&1)" = taken ] || fail "./run lists '$verb' and does not take it"
+    sh run "$verb" --help | head -n 1 | grep -qE "^  $verb( |\$)" || fail "'./run $verb --help' does not say what it is"
 done
+wrong=$(cd tests && sh ../run site --help 2>&1) || fail "./run from another folder: $wrong"
 exit $failed
