@@ -28,6 +28,11 @@ for seed in 1 2; do
     holds "the board's result is fsim's" sh -c "cmp got$seed/*.npy ref$seed/*.npy"
     holds "it counts cycles" test "$(value out cycles)" -gt 1000
 done
+vtac run "$model" --device uio:b --seed 1 --layers
+exits 0
+holds "no layer is said to take no cycles, and the row of all has those of the run" \
+    awk 'BEGIN { bad = 1 } / cycles on / { run = $1 } /^all / { bad = more || $3 != run; exit } told && NF > 3 { more = 1 }
+        /^layer / { told = 1 } END { exit bad }' out
 vtac run "$model" --device uio:b --seed 2 --repeat 3 --output-dir again
 exits 0
 holds "a third run in one process gives the same" sh -c 'cmp again/*.npy ref2/*.npy'

@@ -38,6 +38,7 @@ typedef struct layer_rows {
     const vta_layer_profile *layers;
     uint32_t count;
     vta_layer_profile sum;
+    bool told; /* the device knows the cycles of layers, not of the run alone */
 } layer_rows;
 
 /* A class of cycles that no layer has is left out. */
@@ -48,7 +49,9 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     cells[0].text = l->name;
     cells[1].text = l->op;
     cli_cell_print(&cells[2], "%llu", (unsigned long long)l->predicted);
-    cli_cell_print(&cells[3], "%llu", (unsigned long long)l->cycles);
+    if (r->told || l->cycles > 0) {
+        cli_cell_print(&cells[3], "%llu", (unsigned long long)l->cycles);
+    }
     if (l->predicted > 0 && l->cycles > 0) {
         cli_cell_print(&cells[4], "%+.1f%%", error_of(l));
     }
@@ -162,8 +165,10 @@ void cli_layers_text(const vta_model *model)
     for (uint32_t i = 0; i < r.count; i++) {
         add_profile(&r.sum, &r.layers[i]);
     }
+    r.told = r.sum.cycles > 0;
+    r.sum.cycles = r.told ? r.sum.cycles : vta_model_cycles(model);
     cli_table(columns, sizeof columns / sizeof columns[0], r.count + 1, fill_row, &r);
-    if (r.sum.cycles == 0) {
+    if (!r.told) {
         cli_sentence(0, "this device does not tell where its cycles went; tsim and systemc do");
     }
     print_memory(model);

@@ -170,15 +170,19 @@ static void check_runner(report *r)
     char cache[4096];
     vta_config config;
     vta_diag diag = {0};
+    const vta_progress *progress = cli_progress();
     print_finding(r, processors > 0, "processors", "%ld; 'vtac regress' runs as many commands at a time",
                   processors);
     print_finding(r, memory >= MIN_MEMORY_MIB, "memory",
                   "%llu MiB, at least %d are needed to build a simulator", (unsigned long long)memory,
                   MIN_MEMORY_MIB);
     if (vta_config_load("tiny", &config, &diag) == VTA_OK &&
-        vta_rtlsim_locate("tsim", &config, NULL, NULL, cache, sizeof cache, &diag) == VTA_OK) {
-        char *slash = strrchr(cache, '/');
-        *(slash != NULL ? slash : cache) = '\0';
+        vta_rtlsim_locate("tsim", &config, progress->line, progress->context, cache, sizeof cache, &diag) ==
+            VTA_OK) {
+        for (int up = 0; up < 2; up++) { /* FOLDER/ENTRY/sim.so */
+            char *slash = strrchr(cache, '/');
+            *(slash != NULL ? slash : cache) = '\0';
+        }
         check_folder(r, "cache", cache, MIN_CACHE_MIB, "simulators; keep it from run to run (VTAC_CACHE)");
     } else {
         print_finding(r, false, "cache", "%s", diag.text);

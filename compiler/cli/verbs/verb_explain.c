@@ -235,10 +235,10 @@ static void print_text(const cli_args *args, const vtac_graph *graph, const vtac
     cli_print("\n");
     cli_sentence(
         0,
-        "%u of %u nodes run on '%s' in %u region%s: %llu multiplications, about %.0f cycles there, %.0f "
-        "on its host, the processor of '%s'",
+        "%u of %u nodes run on '%s' in %u region%s: %llu multiplications, about %.0f cycles there; its host, "
+        "the processor of '%s', would take %.0f of the same cycles",
         t.moved, t.nodes, p->config.name, p->region_count, p->region_count == 1 ? "" : "s",
-        (unsigned long long)t.macs, t.cycles, t.host, p->host);
+        (unsigned long long)t.macs, t.cycles, p->host, t.host);
     cli_report_left_text(p);
     const explain_energy energy = energy_of(p, &t, powers);
     print_energy(&energy);

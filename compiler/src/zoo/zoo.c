@@ -418,9 +418,9 @@ vta_status vtac_zoo_write(const char *name, uint64_t seed, const vtac_zoo_sizes 
     }
     if (found == sizeof entries / sizeof entries[0]) {
         const char *near = vta_nearest(name, names, found);
-        return vta_fail(diag, VTA_INVALID, "no model '%s' in the zoo%s%s%s; vtac zoo list names them", name,
-                        near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
-                        near == NULL ? "" : "'");
+        return vta_fail(diag, VTA_INVALID, "no model '%s' in the zoo; %s%s%s'vtac zoo list' names them", name,
+                        near == NULL ? "" : "did you mean '", near == NULL ? "" : near,
+                        near == NULL ? "" : "'? ");
     }
     vtac_zoo z = {.random = seed * 0x9e3779b97f4a7c15ULL + 0x632be59bd9b4e019ULL, .diag = diag};
     z.random = z.random == 0 ? 1 : z.random;
