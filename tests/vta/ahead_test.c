@@ -76,6 +76,10 @@ static void toy_gemm(toy *m, const step_list *list, const vta_gemm *g)
         for (int64_t i = 0; i < g->iter_in; i++) {
             for (uint32_t k = 0; k < count; k++) {
                 uint64_t *dst = &m->acc[u[k].dst + o * g->dst_out + i * g->dst_in];
+                if (g->reset) {
+                    *dst = 0;
+                    continue;
+                }
                 const uint64_t src = m->inp[u[k].src + o * g->src_out + i * g->src_in];
                 *dst = mix(mix(*dst, src), m->wgt[u[k].aux]);
             }
@@ -166,6 +170,7 @@ static void add_gemm(rng *r, step_list *list)
     }
     vtac_vta_list_gemm(list,
                        &(vta_gemm){.kernel = vtac_vta_list_kernel_of(list, uops, count),
+                                   .reset = below(r, 4) == 0,
                                    .iter_out = 1 + below(r, 3),
                                    .iter_in = 1 + below(r, 3),
                                    .dst_out = below(r, 4),

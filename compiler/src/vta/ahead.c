@@ -51,7 +51,7 @@ static bool must_follow(const step_list *list, const vta_config *config, const v
     switch (s->kind) {
     case STEP_LOAD: return list_is_early(s);
     case STEP_STORE: return reads_what_is_stored(config, load, &s->store);
-    case STEP_GEMM:
+    case STEP_GEMM: return !s->gemm.reset && fills_what_is_read(list, load, s);
     case STEP_DEPTHWISE: return fills_what_is_read(list, load, s);
     case STEP_REQUANT: return fills_what_is_made(load, &s->requant);
     case STEP_ALU: break;

@@ -165,7 +165,7 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
     out->filled = layer->filled;
     out->in_blocks = vta_ceil_div(out->c_in, m->block_in);
     out->out_blocks = vta_ceil_div(out->c_out, m->block) * out->ro;
-    out->pairs = conv_is_mean(out) ? layer->divisor_count : out->out_blocks;
+    out->pairs = conv_is_mean(out) ? layer->divisor_count : conv_made_blocks(out);
     out->record = record_entries(layer->wide);
     out->planes = plane_count(out);
     out->narrow = has_narrow_weights(out);

@@ -351,8 +351,28 @@ static bool has_weights(const conv *c, int64_t out_block, int64_t block, int64_t
            c->tiles[(out_block * c->in_blocks + block) * c->window.kernel[0] * c->window.kernel[1] + tap] > 0;
 }
 
-/* A padding block needs one zero product; its accumulators then hold the parameters alone. So does a block
- * without weights in a part that comes first. */
+/* True for a block without channels. */
+static bool is_padding(const emitter *e, const piece *p, int64_t n)
+{
+    return p->group * e->t->group + n >= conv_made_blocks(e->c);
+}
+
+/* Clears the sums of a block without channels. */
+static void clear_grid(emitter *e, const pixel_grid *which, int64_t pitch, list_range range)
+{
+    const conv *c = e->c;
+    const vta_uop uop = {.dst = (uint32_t)which->to};
+    vtac_vta_list_gemm(e->list,
+                       &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, &uop, 1),
+                                   .reset = true,
+                                   .iter_out = which->rows,
+                                   .iter_in = which->cols,
+                                   .dst_out = which->rows > 1 ? pitch * c->ro : 0,
+                                   .dst_in = which->cols > 1 ? c->phases * c->ro : 0},
+                       range);
+}
+
+/* A block without weights in a part that comes first needs one product with weights of zeros. */
 void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t n, const pixel_grid *which)
 {
     const conv *c = e->c;
@@ -362,27 +382,30 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
     const int64_t in_rows = in_rows_of(e, p, t), in_cols = in_cols_of(e, p, t);
     const int64_t all = vtac_vta_part_entries(c, e->t, p->group, &t->part);
     const int64_t first = which->y * w->stride[0] * in_cols + which->x * w->stride[1];
-    const int64_t filled = vtac_vta_filled_blocks(c, e->t, p->group);
-    const bool fills = n >= filled;
-    const int64_t steps = fills ? 1 : all,
-                  weights = t->wgt + (fills ? filled * c->phases : n * c->phases + which->phase) * all;
+    const int64_t weights = t->wgt + (n * c->phases + which->phase) * all;
     const int64_t out_block = which->phase * c->out_blocks + p->group * e->t->group + n;
     const int64_t pitch = c->phases > 1 ? p->tile.cols : which->cols;
+    const list_range range = c->phases > 1
+                                 ? range_of(e, p, n)
+                                 : (list_range){which->to - n % c->ro, which->rows * which->cols * c->ro};
     int64_t count = 0;
-    if (fills && !t->init) {
+    if (is_padding(e, p, n)) {
+        if (t->init) {
+            clear_grid(e, which, pitch, range);
+        }
         return;
     }
-    for (int64_t k = 0, plane = 0; k < steps;
+    for (int64_t k = 0, plane = 0; k < all;
          plane++) { /* counts instead of dividing for each of the many steps */
         const int64_t block = r.first + plane / c->planes;
         const int64_t corner = first + (block / m->ri - t->part.block) * in_rows * in_cols;
-        for (int64_t ky = 0; ky < t->part.kys && k < steps; ky++) {
+        for (int64_t ky = 0; ky < t->part.kys; ky++) {
             int64_t src = t->inp + (corner + ky * w->dilation[0] * in_cols) * m->ri + block % m->ri;
-            for (int64_t kx = 0; kx < t->part.kxs && k < steps; kx++, k++) {
+            for (int64_t kx = 0; kx < t->part.kxs; kx++, k++) {
                 const int64_t tap = (t->part.ky + ky) * w->kernel[1] + t->part.kx + kx;
                 e->uops[count] = (vta_uop){
                     .dst = (uint32_t)which->to, .src = (uint32_t)src, .aux = (uint32_t)(weights + k)};
-                count += fills || has_weights(c, out_block, block, tap);
+                count += has_weights(c, out_block, block, tap);
                 src += w->dilation[1] * m->ri;
             }
         }
@@ -412,8 +435,7 @@ void vtac_vta_emit_grid(emitter *e, const piece *p, const reduction *t, int64_t 
                     .dst_in = which->cols > 1 ? c->phases * c->ro : 0,
                     .src_out = which->rows > 1 ? which->down * w->stride[0] * in_cols * m->ri : 0,
                     .src_in = which->cols > 1 ? which->across * w->stride[1] * m->ri : 0},
-        c->phases > 1 ? range_of(e, p, n)
-                      : (list_range){which->to - n % c->ro, which->rows * which->cols * c->ro});
+        range);
 }
 
 /* The pixels of each phase in a call of their own: every so many columns, from the first one of the tile on.
@@ -452,15 +474,21 @@ void vtac_vta_emit_gemm(emitter *e, const piece *p, const reduction *t, int64_t 
 }
 
 /* Emits a call of DEPTHWISE for each piece of the window and, where pixels of the input are merged, for each
- * of these; a block of padding reads a single one. */
+ * of these. */
 void vtac_vta_emit_depthwise(emitter *e, const piece *p, const reduction *t, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->ro, count = vtac_vta_piece_count(c, t->part.kys, t->part.kxs);
     const int64_t in_cols = in_cols_of(e, p, t);
     const vtac_vta_window *w = &c->window;
-    const bool fills = (p->group * e->t->group + n) * c->machine->block_out >= c->c_out;
-    const int64_t merged = fills ? 1 : conv_merged(c), own = c->lanes > 0 ? n : n / ro;
+    const int64_t merged = conv_merged(c), own = c->lanes > 0 ? n : n / ro;
+    if (is_padding(e, p, n)) {
+        if (t->init) {
+            const pixel_grid all = {.to = sums_of(e, p, n), .rows = p->tile.rows, .cols = p->tile.cols};
+            clear_grid(e, &all, p->tile.cols, range_of(e, p, n));
+        }
+        return;
+    }
     for (int64_t k = 0; k < count * merged; k++) {
         const int64_t i = k / merged;
         const window_piece taps = vtac_vta_piece_of(c, &t->part, i);
@@ -674,7 +702,7 @@ static void finish_by_means(emitter *e, const piece *p, int64_t n)
 {
     const conv *c = e->c;
     const int64_t ro = c->ro, at = sums_of(e, p, n);
-    for (int64_t r = 0; r < ro; r++) {
+    for (int64_t r = 0; r < ro && !is_padding(e, p, n + r); r++) {
         requantize_entries(
             e, &(entries){.at = at + r, .rows = 1, .count = p->tile.rows * p->tile.cols, .apart = ro},
             &(rounding){p->params / c->record + n + r, c->rounded, c->layer});
@@ -706,7 +734,7 @@ static void finish_blocks(emitter *e, const piece *p, int64_t n)
         layer.low = clamped(layer.low, c->pool);
         layer.high = clamped(layer.high, c->pool);
     }
-    for (int64_t r = 0; r < ro; r++) {
+    for (int64_t r = 0; r < ro && !is_padding(e, p, n + r); r++) {
         if (conv_is_mean(c) && c->pairs > 1) {
             requantize_means(e, p, at + r);
         } else {

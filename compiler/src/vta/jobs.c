@@ -95,6 +95,10 @@ static void job_of_gemm(model *t, const step *s, job *j)
     j->steps = (int32_t)(g->iter_out * g->iter_in * n.uops);
     j->writes = (int32_t)writes_of(g, &n);
     job_of_array(t, j, &n);
+    if (g->reset) {
+        j->src = j->other = (entry_range){0};
+        j->from = j->by = NOWHERE;
+    }
 }
 
 static int64_t depthwise_steps(const model *t, const vta_depthwise *d)

@@ -239,6 +239,16 @@ void vtac_vta_merge_swap(merger *g)
     g->before = now;
 }
 
+void vtac_vta_merge_save(merger *g)
+{
+    memcpy(g->saved, g->by, (size_t)number_count(g->from) * sizeof *g->by);
+}
+
+void vtac_vta_merge_restore(merger *g)
+{
+    memcpy(g->by, g->saved, (size_t)number_count(g->from) * sizeof *g->by);
+}
+
 /* ---- convolutions between merged images */
 
 typedef struct merged_conv {
@@ -412,7 +422,8 @@ vta_status vtac_vta_merge_open(const machine *m, const vtac_vta_region *from, me
     *out = (merger){.machine = m, .from = from};
     out->by = vta_arena_array(&out->arena, number_count(from) + 1, sizeof *out->by);
     out->before = vta_arena_array(&out->arena, number_count(from) + 1, sizeof *out->before);
-    if (out->by == NULL || out->before == NULL) {
+    out->saved = vta_arena_array(&out->arena, number_count(from) + 1, sizeof *out->saved);
+    if (out->by == NULL || out->before == NULL || out->saved == NULL) {
         vtac_vta_merge_close(out);
         return vta_no_memory(diag);
     }

@@ -101,8 +101,7 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
                                      .kx = p.kx + tap % p.kxs});
         }
     }
-    /* all blocks of padding share one tile of zeros */
-    return !c->depthwise && filled < vtac_vta_group_blocks(c, t, group) ? to + entry : to;
+    return to;
 }
 
 /* Packs the constants of a joined sum, the same in all lanes. */

@@ -192,11 +192,18 @@ static inline bool conv_is_mean(const conv *c)
     return c->layer->kind == VTAC_VTA_AVG_POOL;
 }
 
-/* The number of output blocks that have channels. Blocks behind them pad the last tile, with weights 0. */
-static inline int64_t conv_used_blocks(const conv *c)
+/* The number of output blocks that have channels. Blocks behind them pad the last tile: the array clears
+ * their sums, and what is stored of them is 0. */
+static inline int64_t conv_made_blocks(const conv *c)
 {
     const int64_t block_out = c->machine->block_out;
-    return c->groups > 1 || conv_packed(c) ? c->out_blocks : (c->c_out + block_out - 1) / block_out;
+    return conv_packed(c) ? c->out_blocks : (c->c_out + block_out - 1) / block_out;
+}
+
+/* The number of output blocks that have weights. */
+static inline int64_t conv_used_blocks(const conv *c)
+{
+    return c->groups > 1 ? c->out_blocks : conv_made_blocks(c);
 }
 
 /* The layer with a table behind it, among the layers that the convolution computes; or NULL. */
@@ -686,6 +693,7 @@ typedef struct merger {
     int64_t *by;     /* by tensor of `from`: the pixels that become one; 1: the tensor stays as it is. Then by
                       * layer: 1 if its output may stay as it is although pixels of its input are merged */
     int64_t *before; /* the same before the last change */
+    int64_t *saved;  /* the same as _save found it */
     bool splits;     /* tries let merged pixels end wherever they can */
     vtac_vta_region region;
     vta_arena arena;
@@ -699,6 +707,9 @@ void vtac_vta_merge_close(merger *g);
  * and makes it again. */
 bool vtac_vta_merge_try(merger *g, uint32_t tensor);
 void vtac_vta_merge_swap(merger *g);
+/* Notes the present choice, and goes back to it. */
+void vtac_vta_merge_save(merger *g);
+void vtac_vta_merge_restore(merger *g);
 /* Makes the region for the present choice. */
 vta_status vtac_vta_merge_make(merger *g, vta_diag *diag);
 /* Gives the tensors of the region that pixels were merged in the places that they got. */

@@ -996,15 +996,16 @@ static vta_status quick_cycles(const vta_config *config, merger *g, const vtac_v
                : vta_fail(diag, status, "%s", own.text);
 }
 
-/* Merges pixels of one tensor after the other, where the quick schedule becomes faster by it. *changed: any
- * were. */
+/* Merges pixels of one tensor after the other, where the quick schedule becomes faster by it; with splits
+ * also where it becomes a little slower first, and faster by another one. *changed: any were. */
 static vta_status choose_merges(const vta_config *config, merger *g, const vtac_vta_options *options,
                                 bool *changed, vta_diag *diag)
 {
-    enum { MAX_TRIED = 32 };
+    enum { MAX_TRIED = 32, NEAR = 64 };
     uint64_t best = 0, cycles = 0;
     uint32_t tried = 0;
     *changed = false;
+    vtac_vta_merge_save(g);
     for (uint32_t i = 0; i < g->from->tensor_count && tried < MAX_TRIED; i++) {
         if (g->from->tensors[i].role != VTAC_VTA_INTERNAL || !vtac_vta_merge_try(g, i)) {
             continue;
@@ -1020,9 +1021,13 @@ static vta_status choose_merges(const vta_config *config, merger *g, const vtac_
         if (cycles > 0 && cycles < best) {
             best = cycles;
             *changed = true;
-        } else {
+            vtac_vta_merge_save(g);
+        } else if (cycles == 0 || !g->splits || cycles - best > best / NEAR) {
             vtac_vta_merge_swap(g);
         }
+    }
+    if (!options->all_merges) {
+        vtac_vta_merge_restore(g);
     }
     return VTA_OK;
 }

@@ -332,7 +332,7 @@ int64_t vtac_vta_tiling_row_cycles(const conv *c, int64_t reach_blocks, int64_t 
 
 int64_t vtac_vta_tiling_all_cycles(const conv *c, int64_t row_cycles, int64_t cols)
 {
-    const int64_t used = conv_used_blocks(c);
+    const int64_t used = c->depthwise ? conv_made_blocks(c) : conv_used_blocks(c);
     return used * row_cycles + (c->out_blocks - used) * cols;
 }
 
@@ -386,7 +386,8 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
         .array = (uint64_t)(c->images * rows.made * t->col_tiles *
                             vtac_vta_tiling_all_cycles(
                                 c, vtac_vta_tiling_row_cycles(c, reach_blocks, made_cols), made_cols)),
-        .alu = (uint64_t)(pixels * c->out_blocks * passes),
+        .alu = (uint64_t)(pixels * (c->sum == NULL && c->pool == NULL ? conv_made_blocks(c) : c->out_blocks) *
+                          passes),
         .load = (uint64_t)(read / m->beat),
         .store = (uint64_t)(written / m->beat),
         .bytes_read = (uint64_t)read,
@@ -765,5 +766,5 @@ int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, co
     const int64_t filled = vtac_vta_filled_blocks(c, t, group);
     return c->lanes > 0   ? entries * blocks
            : c->depthwise ? entries * (blocks / c->ro)
-                          : entries * filled * c->phases + (filled < blocks);
+                          : entries * filled * c->phases;
 }
