@@ -15,6 +15,7 @@
 #include "seed.h"
 
 #include "sched.h"
+#include "timing.h"
 
 enum { ENTRIES = 64, BYTES = 4096, STEPS = 60, LISTS = 400 };
 
@@ -348,6 +349,35 @@ static void test_ordered_results_stay(void **state)
     assert_true(changed > LISTS / 2);
 }
 
+static void test_hoisted_results_stay(void **state)
+{
+    (void)state;
+    static toy before, after;
+    const uint64_t seed = test_seed("vta_early");
+    size_t faster = 0;
+    machine m;
+    assert_int_equal(vtac_vta_machine_of(&config, &m, NULL), VTA_OK);
+    for (uint64_t n = 0; n < LISTS; n++) {
+        step_list list;
+        rng r = rng_split(seed, n);
+        vtac_vta_list_init(&list);
+        draw_layers(&r, &list);
+        vtac_vta_list_load_ahead(&list, &config, config.mem_latency);
+        assert_false(list.failed);
+        const uint64_t cycles = vtac_vta_timing_of(&m, &list, BYTES, NULL, 0);
+        toy_run(&before, &list);
+        vtac_vta_list_hoist(&list, &m, BYTES);
+        assert_false(list.failed);
+        assert_int_equal(list.steps.count, STEPS);
+        toy_run(&after, &list);
+        assert_memory_equal(&before, &after, sizeof before);
+        assert_true(vtac_vta_timing_of(&m, &list, BYTES, NULL, 0) <= cycles);
+        faster += vtac_vta_timing_of(&m, &list, BYTES, NULL, 0) < cycles;
+        vtac_vta_list_free(&list);
+    }
+    assert_true(faster > LISTS / 8);
+}
+
 /* Two pieces in two halves of INP: the second one's load stands before the first one's work. */
 static void test_hides_behind_work(void **state)
 {
@@ -426,9 +456,8 @@ static void test_hash_tells_lists_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results_stay),
-        cmocka_unit_test(test_ordered_results_stay),
-        cmocka_unit_test(test_hides_behind_work),
+        cmocka_unit_test(test_results_stay),           cmocka_unit_test(test_ordered_results_stay),
+        cmocka_unit_test(test_hoisted_results_stay),   cmocka_unit_test(test_hides_behind_work),
         cmocka_unit_test(test_hash_tells_lists_apart),
     };
     return cmocka_run_group_tests(tests, load_config, NULL);

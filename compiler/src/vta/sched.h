@@ -27,6 +27,7 @@
  *   interleave.c the calls of several layers in one order
  *   resident.c   the places of weights that stay on chip from one inference to the next
  *   ahead.c      prefetch: loads move up in a list
+ *   early.c      the same where the timing model wants it
  *   order.c      layers that keep the ALU busy beside layers that keep the array busy
  *   timing.c     the time that a list takes; model.h names its parts
  *   alike.c      layers that are repeated, in the search
@@ -653,6 +654,12 @@ typedef struct interleave_stage {
  */
 vta_status vtac_vta_list_interleave(step_list *list, const machine *m, interleave_stage *stages,
                                     uint32_t count, uint64_t work_bytes, uint64_t *cycles, vta_diag *diag);
+
+/* early.c */
+
+/* Moves LOADs of parameters and weights up where the timing model finds the list faster by it. Results do not
+ * change. */
+void vtac_vta_list_hoist(step_list *list, const machine *m, uint64_t work_bytes);
 
 /* order.c */
 
