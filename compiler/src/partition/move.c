@@ -617,71 +617,9 @@ static vta_status see_through(vtac_graph *graph, vta_arena *arena, const move_ch
     return VTA_OK;
 }
 
-/* Transposition that a chain does: in each of `groups` groups of channels, one behind the other, pixels
- * become channels and channels pixels. Groups begin at every `stride` channels; of one group it may be a part
- * of the base's channels, from `first` on. */
-typedef struct transposition {
-    int64_t first, stride, groups; /* groups 0: the chain does something else */
-} transposition;
-
-/* The transposition of the only base, for which a machine with functions on rows has a layer: both sides have
- * a whole block or more. */
-static transposition transposition_of(const fusing *u, const reading *r)
-{
-    const vtac_type *to = &u->graph->values[r->c->value].type;
-    const int64_t block = vtac_vta_block(u->config), channels = r->shape[1], pixels = r->shape[3];
-    int64_t own[4];
-    transposition t = {0};
-    if (u->config->rows == 0 || u->config->batch != 1 || to->rank != 3 || to->dim[0] != 1 ||
-        r->c->base_count != 1 || !vtac_image_shape(&u->graph->values[r->c->bases[0]].type, own) ||
-        own[0] != 1 || channels % (own[2] * own[3]) != 0 || pixels < block || channels < block) {
-        return t;
-    }
-    const int64_t each = own[2] * own[3], groups = channels / each; /* channels of a group */
-    t.first = (r->numbers[0] - 1) / each;
-    t.stride = own[1] / groups;
-    bool transposes = r->numbers[0] > 0 && t.first % block == 0 &&
-                      (groups == 1 || (own[1] % groups == 0 && t.stride % block == 0 && t.first == 0));
-    for (int64_t i = 0; transposes && i < channels * pixels; i++) {
-        const int64_t channel = i / pixels, from = t.first + channel / each * t.stride + i % pixels;
-        transposes = r->numbers[i] == (int32_t)(from * each + channel % each) + 1;
-    }
-    t.groups = transposes ? groups : 0;
-    return t;
-}
-
-/* Some of the channels of an image. */
-static vta_status slice_channels(const vtac_node_builder *b, int64_t first, int64_t count,
-                                 vtac_value_id *image)
-{
-    const int64_t ends[] = {first, first + count, 1};
-    static const uint32_t order[] = {VTAC_SLICE_STARTS, VTAC_SLICE_ENDS, VTAC_SLICE_AXES};
-    vtac_value_id inputs[4] = {*image};
-    for (uint32_t i = 0; i < 3; i++) {
-        VTA_TRY(vtac_b_list(b, &ends[i], 1, &inputs[order[i]]));
-    }
-    return vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, image);
-}
-
-/* The image that a layer transposes into one of this type: of several groups, one beside the other, all of
- * which are transposed at once. */
-static vta_status take_part(const vtac_node_builder *b, const vtac_type *type, const transposition *t,
-                            vtac_value_id *image)
-{
-    const vtac_type from = *vtac_b_type(b, *image);
-    if (t->groups == 1) {
-        VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, from.dim[1], type->dim[1]}, 3, image));
-        return from.dim[1] != type->dim[2] ? slice_channels(b, t->first, type->dim[2], image) : VTA_OK;
-    }
-    VTA_TRY(vtac_b_reshape(b, (int64_t[]){t->groups, t->stride, type->dim[1] / t->groups}, 3, image));
-    VTA_TRY(t->stride != type->dim[2] ? slice_channels(b, 0, type->dim[2], image) : VTA_OK);
-    VTA_TRY(vtac_b_transpose(b, (int64_t[]){1, 0, 2}, 3, image));
-    return vtac_b_reshape(b, (int64_t[]){1, type->dim[2], type->dim[1]}, 3, image);
-}
-
 /* Puts the layer in the place of the chain that transposes an image; *taken is the part of the image that it
  * transposes. */
-static vta_status transpose_part(const fusing *u, const move_chain *c, const transposition *t,
+static vta_status transpose_part(const fusing *u, const move_chain *c, const vtac_transposition *t,
                                  vtac_value_id *taken, vta_diag *diag)
 {
     vtac_graph *graph = u->graph;
@@ -689,7 +627,7 @@ static vta_status transpose_part(const fusing *u, const move_chain *c, const tra
                                  diag};
     const vtac_type type = graph->values[c->value].type;
     vtac_value_id image = c->bases[0];
-    VTA_TRY(take_part(&b, &type, t, &image));
+    VTA_TRY(vtac_take_transposed(&b, &type, t, &image));
     *taken = image;
     VTA_TRY(vtac_fill_pixels(&b, &image));
     VTA_TRY(vtac_transpose_image(&b, type.dim[1], &image));
@@ -706,7 +644,11 @@ static vta_status make_movement(const fusing *u, reading *r, vtac_moved *out, si
     if (!out->c.rows && moves_nothing(graph, r, count)) {
         return out->c.deep ? VTA_OK : see_through(graph, u->arena, &out->c, diag);
     }
-    const transposition t = out->c.deep || u->look ? (transposition){0} : transposition_of(u, r);
+    const vtac_type *base = &graph->values[out->c.bases[0]].type;
+    const vtac_sources sources = {r->numbers, &graph->values[out->c.value].type, &base, r->filled};
+    const bool turns = !out->c.deep && !u->look && out->c.base_count == 1;
+    const vtac_transposition t =
+        turns ? vtac_find_transposition(u->config, &sources) : (vtac_transposition){0};
     if (t.groups > 0) {
         return transpose_part(u, &out->c, &t, &out->transposed, diag);
     }

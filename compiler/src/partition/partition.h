@@ -146,6 +146,23 @@ int64_t vtac_max_runs(const vtac_type *to, int64_t block);
 /* False: some numbers change their lanes. */
 bool vtac_find_runs(const vtac_sources *sources, int64_t block, int64_t *runs, size_t *count);
 
+/* ---- turn.c */
+
+/* Transposition that a chain does: in each of `groups` groups of channels, one behind the other, pixels
+ * become channels and channels pixels. Groups begin at every `stride` channels; of one group it may be a part
+ * of the base's channels, from `first` on. */
+typedef struct vtac_transposition {
+    int64_t first, stride, groups; /* groups 0: the chain does something else */
+} vtac_transposition;
+
+/* The transposition of the only base, for which a machine with functions on rows has a layer: both sides have
+ * a whole block or more. */
+vtac_transposition vtac_find_transposition(const vta_config *config, const vtac_sources *sources);
+/* The image that the layer transposes into one of this type: of several groups, one beside the other, all of
+ * which are transposed at once. */
+vta_status vtac_take_transposed(const vtac_node_builder *b, const vtac_type *type,
+                                const vtac_transposition *t, vtac_value_id *image);
+
 /* ---- product.c */
 
 /* A node that was rewritten into a form that the accelerator supports, with nodes of the host around it. */
