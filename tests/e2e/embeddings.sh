@@ -29,7 +29,7 @@ END
 
 config=$configs/rows_pynq.json
 draw=$((seed % 100000))
-for form in words before given last; do
+for form in words before given last half; do
     width=$((draw % 3 * 16 + 32))
     tokens=$((draw / 3 % 3 * 16 + 16))
     [ "$form" != before ] || tokens=$((tokens + draw % 15 + 1)) # these fill no blocks
@@ -43,7 +43,7 @@ told = json.load(open("explain.json"))
 form = sys.argv[1]
 there = [n["op"] for n in told["nodes"] if n["where"] == "region 0"]
 host = {n["op"] for n in told["nodes"] if n["where"] == "host"}
-sums, norms = {"words": 3, "before": 2, "given": 1, "last": 3}[form], {"last": 2}.get(form, 1)
+sums, norms = {"words": 3, "before": 2, "given": 1, "last": 3, "half": 3}[form], {"last": 2, "half": 2}.get(form, 1)
 assert told["regions"] == 1 and there.count("ImageNorm") == norms and there.count("QLinearAdd") == sums, (told["regions"], there)
 assert host <= {"DequantizeLinear", "Gather" if form != "given" else "QuantizeLinear"}, host
 assert there.count("ImageTranspose") >= 2, there

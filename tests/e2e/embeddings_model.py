@@ -9,6 +9,7 @@
 #       given  rows are given, and normalized by RMSNormalization
 #       alone  the same, and nothing else reads them
 #       last   as words, and the sum of the block is normalized at the end of the network, as in BERT
+#       half   as last, and half of the block is added, as in a conformer
 #       twice  sums are added to themselves many times before they are normalized: a search that follows each operand never ends
 import sys
 
@@ -54,17 +55,19 @@ class Net:
         else:
             x = self.node("Gather", self.normal(WORDS, w), "words")
             x = self.node("Add", x, places)
-        if self.form in ("words", "last"):
+        if self.form in ("words", "last", "half"):
             x = self.node("Add", x, self.node("Gather", self.normal(KINDS, w, by=0.5), "kinds"))
         for _ in range(DOUBLINGS if self.form == "twice" else 0):
             x = self.node("Add", x, x)
         y = self.norm(x)
-        if self.form in ("words", "last", "alone", "twice"):
+        if self.form in ("words", "last", "half", "alone", "twice"):
             x = y
         y = self.node("Relu", self.node("MatMul", y, self.normal(w, 2 * w, by=w ** -0.5)))
         y = self.node("MatMul", y, self.normal(2 * w, w, by=w ** -0.5))
+        if self.form == "half":
+            y = self.node("Mul", y, self.constant(np.array(0.5, np.float32)))
         y = self.node("Add", x, y)
-        if self.form == "last":
+        if self.form in ("last", "half"):
             self.norm(y)
         else:
             self.node("MatMul", y, self.normal(w, w, by=w ** -0.5))
@@ -89,7 +92,7 @@ def main():
     rng = np.random.default_rng(seed)
     net = Net(rng, form, tokens, width)
     net.build()
-    names = {"words": {"words": WORDS, "kinds": KINDS}, "last": {"words": WORDS, "kinds": KINDS}, "before": {"words": WORDS}, "twice": {"words": WORDS}, "given": {"x": None}, "alone": {"x": None}}[form]
+    names = {"words": {"words": WORDS, "kinds": KINDS}, **{form: {"words": WORDS, "kinds": KINDS} for form in ("last", "half")}, "before": {"words": WORDS}, "twice": {"words": WORDS}, "given": {"x": None}, "alone": {"x": None}}[form]
     info = lambda name, rows: helper.make_tensor_value_info(name, TensorProto.FLOAT if rows is None else TensorProto.INT64,
                                                             [1, tokens, width] if rows is None else [1, tokens])
     out = helper.make_tensor_value_info(net.nodes[-1].output[0], TensorProto.FLOAT, [1, tokens, width])

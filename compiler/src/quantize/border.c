@@ -62,16 +62,32 @@ static bool is_row_norm(const vtac_node *node)
     return node->op == VTAC_OP_LAYER_NORMALIZATION || node->op == VTAC_OP_RMS_NORMALIZATION;
 }
 
-/* True where a value is 8 bits whatever `reader` does: what makes it, in front of what only moves it, has
- * integers, or something else needs them. */
+/* The operand that a node only moves, or multiplies by one number; 0: it computes. */
+static vtac_value_id carried_by(const vtac_graph *g, const vtac_node *node)
+{
+    double factor;
+    if (vtac_quant_role_of(node->op) == QUANT_SHARE) {
+        return node->inputs[0];
+    }
+    for (uint32_t i = 0; node->op == VTAC_OP_MUL && i < 2; i++) {
+        if (vtac_scalar_of(g, node->inputs[i], &factor)) {
+            return node->inputs[1 - i];
+        }
+    }
+    return 0;
+}
+
+/* True where a value is 8 bits whatever `reader` does: what makes it, in front of what only moves or scales
+ * it, has integers, or something else needs them. */
 static bool has_integers(const vtac_quant_plan *plan, vtac_value_id value, vtac_node_id reader)
 {
     const vtac_graph *g = plan->graph;
     vtac_node_id maker = g->values[value].node;
-    while (maker != 0 && plan->active[maker] && vtac_quant_role_of(g->nodes[maker].op) == QUANT_SHARE &&
-           !plan->whole[maker] && !feeds_active(plan, maker, value, reader)) {
+    while (maker != 0 && plan->active[maker] && plan->island[maker] == 0 &&
+           carried_by(g, &g->nodes[maker]) != 0 && !plan->whole[maker] &&
+           !feeds_active(plan, maker, value, reader)) {
         reader = maker;
-        value = g->nodes[maker].inputs[0];
+        value = carried_by(g, &g->nodes[maker]);
         maker = g->values[value].node;
     }
     return maker != 0 && plan->active[maker] &&
