@@ -35,6 +35,15 @@ good_json out
 vtac run one.so
 exits 0
 holds "nothing to say without --device" test ! -s err
+cat >told.py <<'END'
+import sys
+import terminal
+program, hints = sys.argv[1], ('made up', '--top N', "'p.json' says")
+for more, told in ([], hints[:2]), (['--fill', 'ones', '--top', '2', '--profile', 'p.json'], (hints[0], hints[2])), (['--json'], ()):
+    status, text = terminal.session([program, 'run', 'one.so', *more], 100)
+    assert status == 0 and [h in text for h in hints] == [h in told for h in hints], (more, text)
+END
+holds "a terminal is told what was made up, what shows more, and what was written" python3 told.py "$vtac_program"
 
 # npy FILE VALUE...: an array of the models' shape.
 npy() {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cut.h"
 #include "inputs.h"
@@ -467,6 +468,26 @@ out:
     return status;
 }
 
+/* Lines for a person at a terminal: what the results leave out. */
+static void print_hints(const run_call *call)
+{
+    const cli_args *args = call->args;
+    if (call->json || call->told == 0 || !cli_fancy(STDERR_FILENO)) {
+        return;
+    }
+    if (!cli_flag(args, "--input")) {
+        cli_say("vtac run: inputs are made up; --input FILE gives others\n");
+    }
+    if (!cli_flag(args, "--top") && !cli_flag(args, "--output-dir")) {
+        cli_say("vtac run: --top N prints the largest values, --output-dir DIR keeps all\n");
+    }
+    size_t at = 0;
+    for (const char *path = cli_next(args, "--profile", &at); path != NULL;
+         path = cli_next(args, "--profile", &at)) {
+        cli_say("vtac run: '%s' says where the time went\n", path);
+    }
+}
+
 static int run_models(run_call *call)
 {
     vta_diag diag = {0};
@@ -489,6 +510,7 @@ static int run_models(run_call *call)
         cli_print(call->opened ? "]}\n" : "\n");
     }
     if (status == VTA_OK) {
+        print_hints(call);
         return cli_done(call->args);
     }
     const int failed = cli_fail(call->args, &diag);
