@@ -3,7 +3,7 @@
 #
 # queries_model.py SEED SIDE HEADS EACH QUERIES: writes queries.onnx, a picture whose rows become a picture again and again, as
 # SegFormer's do: patches, layer normalization, a depthwise convolution between dense layers; then half of the channels is a gate of the
-# other half, mixed along the places, as in gMLP; then queries that are learned look at the rows, as in DETR and Perceiver. samples.npz has inputs to calibrate it; run1.npz and run2.npz inputs of one run each.
+# other half, mixed along the places, as in gMLP; then all places mix twice, as in MLP-Mixer; then queries that are learned look at the rows, as in DETR and Perceiver. samples.npz has inputs to calibrate it; run1.npz and run2.npz inputs of one run each.
 #
 # SIDE: patches of a row and of a column; HEADS heads of EACH channels
 import sys
@@ -54,6 +54,9 @@ def build(rng, side, heads, each, queries):
     half = lambda first: node("Slice", [u, constant(np.array([first])), constant(np.array([first + width])), constant(np.array([2]))])
     mixed = node("Conv", [half(width), normal(tokens, tokens, 1)], kernel_shape=[1])
     x = node("Add", [x, dense(node("Mul", [half(0), mixed]), width, width)])
+    for _ in range(2):
+        y = dense(node("Transpose", [norm(x)], perm=[0, 2, 1]), tokens, tokens)
+        x = node("Add", [x, node("Transpose", [y], perm=[0, 2, 1])])
     x = norm(x)
     few = rows(node("Conv", [picture(x, width), normal(width, width, 2, 2)], strides=[2, 2], kernel_shape=[2, 2]), width)
     k, v = [node("Transpose", [reshape(dense(few, width, width), 1, -1, heads, each)], perm=perm) for perm in ([0, 2, 3, 1], [0, 2, 1, 3])]

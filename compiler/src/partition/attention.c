@@ -425,7 +425,7 @@ static bool is_filled(const vtac_tensor *t, uint8_t byte)
 }
 
 /* Finds or adds the constant of this type with zeros alone: the host brings each to the device in each run.
- */
+ * It is for images whose zero point is 0. */
 static vta_status zeros_of(const vtac_node_builder *b, const vtac_type *type, vtac_value_id *out)
 {
     static const char name[] = "zeros";
@@ -458,7 +458,8 @@ static vta_status join_zeros(const vtac_node_builder *b, int64_t pixels, vtac_va
     return vtac_b_layer(b, VTAC_OP_CONCAT, inputs, 2, &axis, 1, image);
 }
 
-vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image)
+/* The same image with whole blocks of pixels: its convolution gets padding, or zeros are joined. */
+static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
 {
     const vtac_type *type = vtac_b_type(b, *image);
     const int64_t pixels = type->dim[2], block = vtac_vta_block(b->config);
@@ -475,6 +476,26 @@ vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image)
     const vtac_node_builder own = {b->graph, b->arena, b->config, maker, b->diag};
     return vtac_b_add(&own, VTAC_OP_QLINEAR_CONV, maker.inputs, maker.input_count, attrs,
                       maker.attr_count + 1, image);
+}
+
+bool vtac_has_padding(const vtac_node_builder *b, vtac_value_id image)
+{
+    return vtac_b_type(b, image)->dim[2] % vtac_vta_block(b->config) == 0 ||
+           is_point(b->graph, vtac_producer_of(b->graph, image));
+}
+
+vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image)
+{
+    const vtac_type type = *vtac_b_type(b, *image);
+    const int64_t pixels = type.dim[2], block = vtac_vta_block(b->config);
+    const int64_t more = vta_round_up(pixels, block) - pixels;
+    const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
+    vtac_value_id parts[2] = {*image, *image};
+    if (vtac_has_padding(b, *image)) {
+        return fill_blocks(b, image);
+    }
+    VTA_TRY(vtac_b_slice(b, 2, 0, more, &parts[1]));
+    return vtac_b_layer(b, VTAC_OP_CONCAT, parts, 2, &axis, 1, image);
 }
 
 bool vtac_is_factor_image(const vtac_node_builder *b, const vtac_legalized *p)
@@ -568,9 +589,9 @@ static vta_status flatten_rows(const vtac_node_builder *b, vtac_value_id *image)
 static vta_status fill_image(const vtac_node_builder *b, int64_t groups, bool transposed,
                              vtac_value_id *image)
 {
-    VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, *image)) ? vtac_fill_pixels(b, image) : VTA_OK);
+    VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, *image)) ? fill_blocks(b, image) : VTA_OK);
     VTA_TRY(fill_channels(b, groups, image));
-    VTA_TRY(vtac_fill_pixels(b, image));
+    VTA_TRY(fill_blocks(b, image));
     return transposed ? vtac_transpose_image(b, vtac_b_type(b, *image)->dim[2], image) : VTA_OK;
 }
 

@@ -124,3 +124,15 @@ vta_status vtac_b_hold(const vtac_node_builder *b, vtac_value_id value, vtac_nod
     *node = b->graph->values[*out].node;
     return VTA_OK;
 }
+
+vta_status vtac_b_slice(const vtac_node_builder *b, int64_t axis, int64_t first, int64_t count,
+                        vtac_value_id *x)
+{
+    const int64_t ends[] = {first, first + count, axis};
+    static const uint32_t order[] = {VTAC_SLICE_STARTS, VTAC_SLICE_ENDS, VTAC_SLICE_AXES};
+    vtac_value_id inputs[4] = {*x};
+    for (uint32_t i = 0; i < 3; i++) {
+        VTA_TRY(vtac_b_list(b, &ends[i], 1, &inputs[order[i]]));
+    }
+    return vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, x);
+}

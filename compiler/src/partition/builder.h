@@ -39,6 +39,8 @@ vta_status vtac_b_apply(const vtac_node_builder *b, vtac_op op, vtac_value_id mo
 vta_status vtac_b_with(const vtac_node_builder *b, vtac_op op, int32_t number, vtac_value_id *x);
 vta_status vtac_b_reshape(const vtac_node_builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x);
 vta_status vtac_b_transpose(const vtac_node_builder *b, const int64_t *perm, uint32_t rank, vtac_value_id *x);
+vta_status vtac_b_slice(const vtac_node_builder *b, int64_t axis, int64_t first, int64_t count,
+                        vtac_value_id *x);
 vta_status vtac_b_cast(const vtac_node_builder *b, vtac_dtype to, vtac_value_id *x);
 
 /* Gives a value another name by an Identity node, whose input follows later rewrites of the value. */

@@ -2,7 +2,8 @@
  *
  * Rows at the ends of a region. Layers have the columns of rows as channels of an image; the host has rows.
  * A Transpose of the host between both becomes the accelerator's, which transposes whole blocks as it does
- * inside of attention, with zeros behind rows that fill none; the host packs or unpacks the rows as they are.
+ * inside of attention, with the padding of a convolution behind rows that fill none; the host packs or
+ * unpacks the rows as they are.
  */
 #include <string.h>
 
@@ -45,7 +46,7 @@ vta_status vtac_transpose_ends(vtac_graph *graph, const vta_config *config, vta_
     for (uint32_t i = 0; i < count; i++) {
         const vtac_node_builder b = {graph, arena, config, graph->nodes[graph->order[i]], diag};
         vtac_value_id image = b.like.inputs[0];
-        if (!moves_blocks(graph, config, &b.like) ||
+        if (!moves_blocks(graph, config, &b.like) || !vtac_has_padding(&b, image) ||
             (!is_layer(vtac_producer_of(graph, vtac_source_of(graph, image).base)) &&
              !is_read_by_layer(graph, b.like.outputs[0]))) {
             continue;

@@ -628,8 +628,8 @@ static vta_status transpose_part(const fusing *u, const move_chain *c, const vta
     const vtac_type type = graph->values[c->value].type;
     vtac_value_id image = c->bases[0];
     VTA_TRY(vtac_take_transposed(&b, &type, t, &image));
-    *taken = image;
     VTA_TRY(vtac_fill_pixels(&b, &image));
+    *taken = image;
     VTA_TRY(vtac_transpose_image(&b, type.dim[1], &image));
     vtac_swap_names(graph, c->value, image);
     vtac_replace_uses(graph, c->value, image);

@@ -261,7 +261,11 @@ bool vtac_is_factor_image(const vtac_node_builder *b, const vtac_legalized *prod
 /* The image whose channels are so many pixels of another one, the first, and whose pixels are its channels.
  * The other one's pixels fill blocks, and the channels all of them but for a part of the last. */
 vta_status vtac_transpose_image(const vtac_node_builder *b, int64_t channels, vtac_value_id *image);
-/* The same image with whole blocks of pixels: its convolution gets padding, or zeros are joined. */
+/* True for an image [1, c, pixels] whose pixels fill blocks, or do with padding of the convolution that makes
+ * it. */
+bool vtac_has_padding(const vtac_node_builder *b, vtac_value_id image);
+/* The same image with whole blocks of pixels, a block or more: its convolution gets padding, or the first
+ * pixels follow the last ones. */
 vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image);
 /* The second factor of a product that was an image, as the old product read it. */
 vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *product, const vtac_type *as,

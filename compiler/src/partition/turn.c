@@ -41,29 +41,16 @@ vtac_transposition vtac_find_transposition(const vta_config *config, const vtac_
     return t;
 }
 
-/* Some of the channels of an image. */
-static vta_status slice_channels(const vtac_node_builder *b, int64_t first, int64_t count,
-                                 vtac_value_id *image)
-{
-    const int64_t ends[] = {first, first + count, 1};
-    static const uint32_t order[] = {VTAC_SLICE_STARTS, VTAC_SLICE_ENDS, VTAC_SLICE_AXES};
-    vtac_value_id inputs[4] = {*image};
-    for (uint32_t i = 0; i < 3; i++) {
-        VTA_TRY(vtac_b_list(b, &ends[i], 1, &inputs[order[i]]));
-    }
-    return vtac_b_add(b, VTAC_OP_SLICE, inputs, 4, NULL, 0, image);
-}
-
 vta_status vtac_take_transposed(const vtac_node_builder *b, const vtac_type *type,
                                 const vtac_transposition *t, vtac_value_id *image)
 {
     const vtac_type from = *vtac_b_type(b, *image);
     if (t->groups == 1) {
         VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, from.dim[1], type->dim[1]}, 3, image));
-        return from.dim[1] != type->dim[2] ? slice_channels(b, t->first, type->dim[2], image) : VTA_OK;
+        return from.dim[1] != type->dim[2] ? vtac_b_slice(b, 1, t->first, type->dim[2], image) : VTA_OK;
     }
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){t->groups, t->stride, type->dim[1] / t->groups}, 3, image));
-    VTA_TRY(t->stride != type->dim[2] ? slice_channels(b, 0, type->dim[2], image) : VTA_OK);
+    VTA_TRY(t->stride != type->dim[2] ? vtac_b_slice(b, 1, 0, type->dim[2], image) : VTA_OK);
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){1, 0, 2}, 3, image));
     return vtac_b_reshape(b, (int64_t[]){1, type->dim[2], type->dim[1]}, 3, image);
 }
