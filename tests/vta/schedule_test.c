@@ -635,6 +635,28 @@ static void test_merged_pixels(void **state)
     }
 }
 
+/* Dense layers of few inputs, where a tile has two output blocks: two of these share tiles of weights. */
+static void test_two_blocks_in_a_tile(void **state)
+{
+    static const int64_t channels[][4] = {{9, 70, 16, 33}, {16, 17, 3, 64}};
+    const uint64_t seed = test_seed("vta_schedule");
+    assert_int_equal(vta_config_load("pynq512", &config, NULL), VTA_OK);
+    for (size_t i = 0; i < 4; i++) {
+        lab_init(&lab, seed + i);
+        uint32_t x = lab_input(&lab, 1, 40, 1, 1);
+        for (size_t k = 0; k < 4; k++) {
+            const lab_conv how = {.channels = channels[i % 2][k],
+                                  .groups = 1,
+                                  .window = lab_window(1, 1, 0),
+                                  .weight_zero = k % 2 == i / 2};
+            x = lab_add_conv(&lab, x, &how);
+        }
+        assert_true(
+            runs("fsim:pynq512?strict=1&check=1", i % 2 == 0 ? 3 : 0, "two blocks in a tile of weights"));
+    }
+    assert_int_equal(load_config(state), 0);
+}
+
 static void refuses(const char *sentence)
 {
     vta_diag diag = {0};
@@ -708,6 +730,7 @@ int main(void)
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_joined_means),
         cmocka_unit_test(test_merged_pixels),
+        cmocka_unit_test(test_two_blocks_in_a_tile),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_empty),
     };

@@ -57,6 +57,8 @@ typedef struct vtac_vta_tensor {
     bool folded;
     vtac_vta_window fold;
     int64_t stored_c, stored_h, stored_w;
+    bool twice; /* one pixel of few channels in two tiles: they fill half of a tile, the first half of the
+                 * first one and the second half of the second one; the other halves hold 0 */
     uint64_t offset, bytes; /* in WORK; tensors whose live ranges are disjoint may share bytes */
 } vtac_vta_tensor;
 

@@ -152,6 +152,7 @@ void vtac_vta_conv_of(const machine *m, const vtac_vta_region *region, uint32_t 
         .ro = m->ro,
         .lanes = layer->lanes,
         .phases = vta_max(layer->phases, 1),
+        .twice = in->twice,
     };
     if (layer->narrow >
         0) { /* each pixel of the output is an element of OUT: merged or not, they lie alike */

@@ -13,8 +13,9 @@
 #include "vta/number.h"
 
 enum {
-    STEPS = 3000000, /* that may be timed */
-    PASSES = 4       /* LOADs of inputs that weights may pass */
+    STEPS = 3000000, /* that may be timed in a round */
+    ROUNDS = 3,
+    PASSES = 4 /* LOADs of inputs that weights may pass */
 };
 
 static bool is_load_of(const step *s, vta_memory memory)
@@ -122,22 +123,32 @@ static void hoist(const machine *m, step_list *list, uint64_t work_bytes, size_t
     }
 }
 
+static bool may_move(const step *s)
+{
+    return is_weights(s) || is_load_of(s, VTA_MEM_ACC);
+}
+
+/* Tries every LOAD once, in long lists the last `room` ones alone. */
+static void hoist_all(const machine *m, step_list *list, uint64_t work_bytes, size_t room, uint64_t *best)
+{
+    const size_t count = list->steps.count;
+    size_t loads = 0, at = 0;
+    for (size_t i = 0; i < count; i++) {
+        loads += may_move(vta_vec_at(&list->steps, i));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (may_move(vta_vec_at(&list->steps, i)) && at++ + room >= loads) {
+            hoist(m, list, work_bytes, i, best);
+        }
+    }
+}
+
 void vtac_vta_list_hoist(step_list *list, const machine *m, uint64_t work_bytes)
 {
     const size_t count = list->steps.count;
-    uint64_t best = vtac_vta_timing_of(m, list, work_bytes, NULL, 0);
-    size_t loads = 0, at = 0;
-    const size_t room = count > 0 ? STEPS / count : 0;
-    for (size_t i = 0; i < count; i++) {
-        const step *s = vta_vec_at(&list->steps, i);
-        loads += is_weights(s) || is_load_of(s, VTA_MEM_ACC);
-    }
-    for (size_t i = 0; i < count && best > 0; i++) {
-        const step *s = vta_vec_at(&list->steps, i);
-        if (is_weights(s) || is_load_of(s, VTA_MEM_ACC)) {
-            if (at++ + room >= loads) { /* in long lists the last ones alone */
-                hoist(m, list, work_bytes, i, &best);
-            }
-        }
+    uint64_t before = 0, best = vtac_vta_timing_of(m, list, work_bytes, NULL, 0);
+    for (int round = 0; round < ROUNDS && best > 0 && best != before; round++) {
+        before = best;
+        hoist_all(m, list, work_bytes, STEPS / (count + 1), &best);
     }
 }

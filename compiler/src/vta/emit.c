@@ -90,6 +90,11 @@ void vtac_vta_emit_load_input(emitter *e, const patch *tile, const part *p, int6
                        .x_pad_0 = cols.before * ri,
                        .x_pad_1 = (cols.after + in_cols - wanted) * ri,
                        .pad_value = tensor->zero};
+    if (c->twice) {
+        load.x_size = 2;
+        vtac_vta_list_load(e->list, &load);
+        return;
+    }
     if (!outside && c->h == 1 && in_rows == 1 && in_cols == cols.count && plane <= MAX_STRIDE) {
         load.y_size = p->blocks; /* all blocks in one call, as its rows */
         load.x_stride = plane;
@@ -683,6 +688,21 @@ static void store_tiles(emitter *e, const piece *p, int64_t n, int64_t at, int64
                                                 .x_stride = to.x_stride});
 }
 
+/* Stores one block, of one pixel, and zeros behind it; then the zeros and the block once more. */
+static void store_twice(emitter *e, int64_t at)
+{
+    const int64_t ro = e->c->ro;
+    apply_alu(e, VTA_ALU_MOV, at + ro, at, 1, false);
+    for (int64_t k = 0; k < 2; k++) {
+        vtac_vta_list_store(e->list, &(vta_store2d){.sram = at + k,
+                                                    .buffer = {WORK_BUFFER},
+                                                    .offset = origin_of(e, e->c->output) + k * ro,
+                                                    .y_size = 1,
+                                                    .x_size = ro,
+                                                    .x_stride = ro});
+    }
+}
+
 /* Stores the sums of the `ro` blocks from n on unrounded: OUT has the lowest byte of each sum, and shifting
  * brings down the next byte. */
 static void store_whole(emitter *e, const piece *p, int64_t n)
@@ -752,6 +772,10 @@ static void finish_blocks(emitter *e, const piece *p, int64_t n)
         requantize_entries(e, &(entries){.at = at, .rows = 1, .count = count, .apart = 1},
                            &(rounding){fixed / record, zero, c->sum});
     }
+    if (conv_makes_twice(c)) {
+        store_twice(e, at);
+        return;
+    }
     store_tiles(e, p, n, at, 0);
 }
 
@@ -783,12 +807,38 @@ static void sum_weights(emitter *e, const piece *p, const reduction *t, int64_t 
     }
 }
 
+/* Sums up pairs of output blocks, which share tiles of weights: the input's first tile has zeros where the
+ * second block's weights are, and the other way round. */
+static int64_t emit_pairs(emitter *e, const piece *p, const reduction *t)
+{
+    const conv *c = e->c;
+    const int64_t planes = c->planes, blocks = 2 * vta_ceil_div(vtac_vta_filled_blocks(c, e->t, p->group), 2);
+    for (int64_t k = 0; k < 2 * planes; k++) {
+        e->uops[k] = (vta_uop){.dst = (uint32_t)(p->acc + k / planes),
+                               .src = (uint32_t)(t->inp + k / planes),
+                               .aux = (uint32_t)(t->wgt + k % planes)};
+    }
+    vtac_vta_list_gemm(
+        e->list,
+        &(vta_gemm){.kernel = vtac_vta_list_kernel_of(e->list, e->uops, (uint32_t)(2 * planes)),
+                    .init = t->init,
+                    .iter_out = blocks / 2,
+                    .iter_in = 1,
+                    .dst_out = blocks > 2 ? 2 : 0,
+                    .wgt_out = blocks > 2 ? planes : 0},
+        (list_range){p->acc, blocks});
+    return blocks;
+}
+
 /* A single pixel has one call for all blocks with weights: the loop goes over blocks, not over pixels.
  * Returns their number; 0: each block has a call of its own. */
 static int64_t emit_pixel(emitter *e, const piece *p, const reduction *t)
 {
     const conv *c = e->c;
     const int64_t blocks = vtac_vta_filled_blocks(c, e->t, p->group);
+    if (c->twice) {
+        return emit_pairs(e, p, t);
+    }
     if (c->depthwise || c->groups > 1 || c->tiles != NULL || c->phases > 1 || e->t->parted || p->biases ||
         blocks < 2 || p->tile.rows * p->tile.cols != 1) {
         return 0;

@@ -83,7 +83,8 @@ static bool may_be_member(const layer_group *g, uint32_t m)
     const conv *c = &g->members[m].conv;
     const bool middle = m > 0 && m + 1 < g->count;
     return c->layer->kind == VTAC_VTA_CONV && !conv_packed(c) && !conv_whole(c) && !c->alike &&
-           (c->depthwise || (c->groups == 1 && !middle)) && (c->phases == 1 || m == 0);
+           (c->depthwise || (c->groups == 1 && !middle)) && (c->phases == 1 || m == 0) && !c->twice &&
+           !conv_makes_twice(c);
 }
 
 /* True if a member reads the output of the one before it in the same shape. */

@@ -12,6 +12,40 @@
 
 enum { ALIGN = 64 };
 
+/* True for a dense layer of one pixel with known weights. */
+static bool is_dense(const vtac_vta_region *region, const vtac_vta_layer *layer)
+{
+    const vtac_vta_tensor *in = &region->tensors[layer->inputs[0]], *to = &region->tensors[layer->output];
+    return layer->kind == VTAC_VTA_CONV && layer->weights != NULL && layer->bytes == 0 &&
+           layer->groups == 1 && layer->tiles == NULL && layer->lanes + layer->narrow + layer->phases == 0 &&
+           to->h * to->w == 1 && vtac_vta_window_is_point(&layer->window) && in->h * in->w == 1;
+}
+
+static bool can_be_twice(const machine *m, const vtac_vta_region *region, uint32_t tensor)
+{
+    const vtac_vta_tensor *t = &region->tensors[tensor];
+    bool good = m->config->wgt4 == 0 && t->role == VTAC_VTA_INTERNAL && t->n == 1 && t->c <= m->block_out;
+    uint32_t readers = 0;
+    for (uint32_t n = 0; n < region->layer_count && good; n++) {
+        const vtac_vta_layer *layer = &region->layers[n];
+        for (uint32_t k = 0; k < layer->input_count && good; k++) {
+            const bool reads = layer->inputs[k] == tensor;
+            good = !reads || (is_dense(region, layer) && region->tensors[layer->output].c > m->block_out);
+            readers += reads;
+        }
+        good = good && (layer->output != tensor || is_dense(region, layer));
+    }
+    return good && readers > 0;
+}
+
+void vtac_vta_layout_twice(const machine *m, vtac_vta_region *region)
+{
+    const bool pairs = m->ri == 1 && m->ro == 2 && m->batch == 1;
+    for (uint32_t i = 0; i < region->tensor_count; i++) {
+        region->tensors[i].twice = pairs && can_be_twice(m, region, i);
+    }
+}
+
 /* The alignment of all tensors; larger where some tensors are loaded as weights or as parameters. */
 static int64_t alignment_of(const machine *m, const vtac_vta_region *region)
 {
@@ -35,7 +69,7 @@ static void size_tensor(const machine *m, vtac_vta_tensor *t, int64_t align)
     }
     const int64_t tiles =
         vta_ceil_div(t->n, m->batch) * vta_ceil_div(t->stored_c, m->block) * t->stored_h * t->stored_w;
-    t->bytes = (uint64_t)(vta_ceil_div(tiles * m->batch * m->block, align) * align);
+    t->bytes = (uint64_t)(vta_ceil_div((t->twice ? 2 : 1) * tiles * m->batch * m->block, align) * align);
 }
 
 /* The tensor that owns the memory of a tensor, which may be a slice. */

@@ -35,12 +35,14 @@ typedef struct weight_tile {
 static void pack_tile(const conv *c, int8_t *to, const weight_tile *at)
 {
     const machine *m = c->machine;
+    const int64_t lanes = c->twice ? m->block_out : m->block_in; /* of one output block */
     for (int64_t o = 0; o < m->block_out; o++) {
-        const bool used = at->out + o < c->c_out;
         for (int64_t i = 0; i < m->block_in; i++) {
-            int32_t v = used ? vtac_vta_conv_weight(c, at->phase * c->c_out + at->out + o,
-                                                    at->in_block * m->block_in + i, at->ky, at->kx)
-                             : 0;
+            const int64_t out = at->out + i / lanes * m->block_out + o;
+            int32_t v = out < c->c_out
+                            ? vtac_vta_conv_weight(c, at->phase * c->c_out + out,
+                                                   at->in_block * m->block_in + i % lanes, at->ky, at->kx)
+                            : 0;
             for (int64_t p = 0; p < at->plane; p++) {
                 v -= v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v;
             }
@@ -89,12 +91,13 @@ static int8_t *pack_chunk(const conv *c, const tiling *t, int64_t group, int64_t
         pack_window(c, &p, to, block, vtac_vta_piece_of_kind(c, &p, k % pieces));
     }
     const int64_t filled = c->depthwise ? 0 : vtac_vta_filled_blocks(c, t, group);
-    for (int64_t n = 0; n < filled * c->phases; n++) {
+    const int64_t each = c->twice ? 2 : 1; /* output blocks of a tile */
+    for (int64_t n = 0; n < vta_ceil_div(filled, each) * c->phases; n++) {
         for (int64_t k = 0; k < vtac_vta_part_entries(c, t, group, &p); k++, to += entry) {
             const int64_t taps = p.kys * p.kxs, tap = k % taps;
             pack_tile(c, to,
                       &(weight_tile){.phase = n % c->phases,
-                                     .out = (group * t->group + n / c->phases) * c->machine->block_out,
+                                     .out = (group * t->group + n / c->phases * each) * c->machine->block_out,
                                      .in_block = r.first + k / taps / c->planes,
                                      .plane = k / taps % c->planes,
                                      .ky = p.ky + tap / p.kxs,

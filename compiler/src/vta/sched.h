@@ -90,7 +90,8 @@ typedef struct conv {
     int64_t planes;       /* of int8 whose sum is w less its zero point: 1; 2 for 9 bits; 3 for more */
     bool narrow;          /* int4 holds each weight less its zero point: LOADs extend them to int8 */
     bool depthwise;       /* each channel by itself, on the DEPTHWISE instruction */
-    bool alike;           /* depthwise with the same weights in all blocks */
+    bool twice; /* the input is there twice: two output blocks share tiles of weights, half of a tile each */
+    bool alike; /* depthwise with the same weights in all blocks */
     int64_t phases; /* pixels of a row of the output that a step of the window makes, with weights for each;
                      * 1, or more where pixels of the input alone are merged */
     int64_t lanes;  /* depthwise with merged pixels in its input: the channels of each; else 0 */
@@ -211,6 +212,12 @@ static inline int64_t conv_used_blocks(const conv *c)
 static inline const vtac_vta_layer *conv_table(const conv *c)
 {
     return c->layer->behind != NULL ? c->layer : c->sum != NULL && c->sum->behind != NULL ? c->sum : NULL;
+}
+
+/* True if the output is stored twice. */
+static inline bool conv_makes_twice(const conv *c)
+{
+    return c->region->tensors[c->output].twice;
 }
 
 /* A record of REQUANT's parameters: `lanes` numbers in each of its ACC entries. */
@@ -724,6 +731,9 @@ void vtac_vta_merge_lay_out(const merger *g, vtac_vta_region *to);
 
 /* layout.c */
 
+/* Decides which tensors are stored twice, where a tile has two output blocks: those of dense layers of few
+ * inputs, half of whose tiles of weights would be zeros. */
+void vtac_vta_layout_twice(const machine *m, vtac_vta_region *region);
 vta_status vtac_vta_layout_tensors(const machine *m, vtac_vta_region *region, const decisions *decided,
                                    uint64_t *work_bytes, vta_diag *diag);
 

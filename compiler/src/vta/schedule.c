@@ -755,6 +755,7 @@ static vta_status begin_region(scheduler *s, vta_diag *diag)
         return vta_fail(diag, VTA_NOMEM, "no memory for %" PRIu32 " layers", region->layer_count);
     }
     s->image->plan_count = region->layer_count;
+    vtac_vta_layout_twice(&s->hardware, s->region);
     return check_layers(s, diag);
 }
 

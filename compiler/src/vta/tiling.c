@@ -206,13 +206,13 @@ static bool complete_tiling(const conv *c, tiling *t)
     t->in_cols = vtac_vta_conv_pitch(c, span_of(vtac_vta_conv_steps_max(c, made_cols), c->window.stride[1],
                                                 t->part_cols, c->window.dilation[1]));
     const int64_t steps = c->depthwise ? 1 : t->part * m->ri * t->part_rows * t->part_cols * c->planes;
-    t->inp_size = t->part * t->in_rows * t->in_cols * m->ri;
+    t->inp_size = t->part * t->in_rows * t->in_cols * m->ri * (c->twice ? 2 : 1);
     const int64_t pieces = c->depthwise ? vtac_vta_piece_count(c, t->part_rows, t->part_cols) : 0;
     t->wgt_size = c->alike       ? vta_min(MAX_KINDS, pieces)
                   : c->depthwise ? t->group / (c->lanes > 0 ? 1 : c->ro) * pieces
-                                 : t->group * steps * c->phases;
+                                 : t->group * steps * c->phases / (c->twice ? 2 : 1);
     t->acc_size = t->parted ? made_rows * vta_max(t->cols, made_cols - t->cols) * c->ro
-                            : made_rows * made_cols * t->group;
+                            : made_rows * made_cols * t->group + (conv_makes_twice(c) ? c->ro : 0);
     const int64_t blocks = c->layer->wide ? WIDE_BLOCKS : PARAM_BLOCKS;
     const int64_t together = vta_max(1, vta_min(blocks, m->acc / 32) / t->group);
     t->param_groups = conv_is_mean(c) ? out_groups : conv_sums_weights(c) ? 1 : vta_min(out_groups, together);
@@ -350,10 +350,11 @@ void vtac_vta_tiling_measure(const conv *c, const tiling *t, load_of_units *out)
     const int64_t sweep = c->images * rows.loaded * cols.loaded * vta_ceil_div(reach_blocks, m->ri) *
                           tile_bytes * t->window_parts;
     const int64_t weights =
-        (c->alike       ? t->wgt_size * part_kinds(c, t)
-         : c->depthwise ? c->out_blocks / (c->lanes > 0 ? 1 : c->ro) *
-                              vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
-                        : conv_used_blocks(c) * c->phases * reach_blocks * taps) *
+        (c->alike ? t->wgt_size * part_kinds(c, t)
+         : c->depthwise
+             ? c->out_blocks / (c->lanes > 0 ? 1 : c->ro) *
+                   vtac_vta_piece_count(c, t->part_rows, t->part_cols) * t->window_parts
+             : vta_ceil_div(conv_used_blocks(c), c->twice ? 2 : 1) * c->phases * reach_blocks * taps) *
         wgt_bytes;
     const int64_t inp_units = t->tiles * t->parts, wgt_units = t->groups * t->parts;
     int64_t inp_loads = 0, wgt_loads = 0;
@@ -614,7 +615,8 @@ void vtac_vta_tiling_describe(const conv *c, const tiling *t, char *text, size_t
         "%" PRId64 " of %" PRId64 " rows%s, %" PRId64 " of %" PRId64 " out blocks%s, %s outside%s%s%s",
         t->rows, c->oh, columns, t->group, c->out_blocks, cut, t->tiles_outside ? "tiles" : "blocks",
         input_stays ? ", input stays" : "", weights_stay ? ", weights stay" : "",
-        c->sum != NULL ? ", sum joined"
+        c->twice         ? ", two blocks in a tile of weights"
+        : c->sum != NULL ? ", sum joined"
         : t->parted   ? t->kept > 0 ? ", pool joined, first across, rows kept" : ", pool joined, first across"
         : t->kept > 0 ? ", pool joined, rows kept"
         : c->pool != NULL ? ", pool joined"
@@ -766,5 +768,5 @@ int64_t vtac_vta_chunk_entries(const conv *c, const tiling *t, int64_t group, co
     const int64_t filled = vtac_vta_filled_blocks(c, t, group);
     return c->lanes > 0   ? entries * blocks
            : c->depthwise ? entries * (blocks / c->ro)
-                          : entries * filled * c->phases;
+                          : entries * vta_ceil_div(filled, c->twice ? 2 : 1) * c->phases;
 }
