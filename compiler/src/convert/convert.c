@@ -84,18 +84,18 @@ static vtac_id real_of(converter *c, uint32_t i, int64_t axis)
 {
     vtac_import_builder *m = &c->maker;
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
-    const vtac_type *scale = vtac_made_type(m, input_value(c, i + 1));
-    const bool each = scale->rank == 1 && scale->dim[0] > 1;
+    const vtac_type scale = *vtac_made_type(m, input_value(c, i + 1));
+    const bool each = scale.rank == 1 && scale.dim[0] > 1;
     vtac_id zero = input_value(c, i + 2);
     if (each && zero != 0 && vtac_type_elements(vtac_made_type(m, zero)) == 1) {
         const vtac_tensor *known = vtac_made_constant(m, zero);
-        const vtac_type type = {vtac_made_type(m, zero)->dtype, 1, {scale->dim[0]}};
-        uint8_t *all = vtac_make_room(m, scale->dim[0], vtac_dtype_bytes(type.dtype));
+        const vtac_type type = {vtac_made_type(m, zero)->dtype, 1, {scale.dim[0]}};
+        uint8_t *all = vtac_make_room(m, scale.dim[0], vtac_dtype_bytes(type.dtype));
         if (known == NULL || all == NULL) {
             vtac_make_fail(m, VTA_UNSUPPORTED, "its zero point is not known");
             return 0;
         }
-        memset(all, *(const uint8_t *)known->data, (size_t)scale->dim[0]);
+        memset(all, *(const uint8_t *)known->data, (size_t)scale.dim[0]);
         zero = vtac_make_borrowed(m, &type, all);
     }
     const vtac_id inputs[] = {input_value(c, i), input_value(c, i + 1), zero};

@@ -116,10 +116,9 @@ static void top_k(vtac_tflite *im, vtac_id x, int64_t k, vtac_id out[2])
 
 static vtac_id row_of(vtac_tflite *im, vtac_id rows, uint32_t column_number)
 {
-    const vtac_type *type = vtac_made_type(&im->maker, rows);
-    return vtac_make_reshape(&im->maker,
-                             vtac_make_slice(&im->maker, rows, 1, column_number, column_number + 1),
-                             (int64_t[]){type->dim[0]}, 1);
+    const int64_t count = vtac_made_type(&im->maker, rows)->dim[0]; /* the type moves with the next node */
+    return vtac_make_reshape(
+        &im->maker, vtac_make_slice(&im->maker, rows, 1, column_number, column_number + 1), &count, 1);
 }
 
 /* Numbers, or 0 where there is no detection, in a row of `size`. `there` is [count]; x [count, each]. */
