@@ -9,7 +9,7 @@
 #include "reader.h"
 #include "vta/fail.h"
 
-enum { MAX_NUMBERS = 1 << 28, MAX_CHUNK = 1 << 30, MAX_LEVELS = 16 };
+enum { MAX_NUMBERS = 1 << 28, MAX_CHUNK = 1 << 30, MAX_LEVELS = 16, MAX_RATIO = 1100 };
 
 typedef struct dataset {
     vtac_h5_file *file;
@@ -43,7 +43,9 @@ static vta_status read_space(dataset *d, uint64_t header, vta_diag *diag)
         return vta_fail(diag, VTA_INVALID, "'%.200s' holds no numbers of at most %d axes", d->path,
                         VTAC_MAX_RANK);
     }
-    return d->count <= MAX_NUMBERS ? VTA_OK : vta_fail(diag, VTA_RANGE, "'%.200s' is too large", d->path);
+    /* Inflating makes at most 1032 bytes of one. */
+    const bool is_plausible = d->count <= MAX_NUMBERS && d->count / MAX_RATIO <= d->file->size;
+    return is_plausible ? VTA_OK : vta_fail(diag, VTA_RANGE, "'%.200s' is too large", d->path);
 }
 
 static vta_status read_type(dataset *d, uint64_t header, vta_diag *diag)
