@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What chunks of numbers pass before they are stored: bytes shuffled, deflated, summed.
+ * Filters that chunks of numbers pass before they are stored: bytes are shuffled, deflated, summed.
  */
 #include <string.h>
 #include <zlib.h>
