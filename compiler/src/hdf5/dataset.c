@@ -16,6 +16,7 @@ typedef struct dataset {
     const char *path;
     vtac_h5_number type;
     vtac_h5_filters filters;
+    uint64_t header;
     uint32_t rank;
     uint64_t dims[VTAC_MAX_RANK], chunk[VTAC_MAX_RANK];
     uint64_t count, chunk_count; /* of numbers; of those of a chunk */
@@ -68,12 +69,12 @@ static vta_status read_type(dataset *d, uint64_t header, vta_diag *diag)
 }
 
 /* Numbers that nobody wrote are what the file says, or 0. */
-static void fill_numbers(const dataset *d, uint64_t header)
+static void fill_numbers(const dataset *d)
 {
     enum { IS_DEFINED = 0x20 };
     vtac_h5_message m;
     float value = 0;
-    if (vtac_h5_message_of(d->file, header, VTAC_H5_FILL, &m)) {
+    if (vtac_h5_message_of(d->file, d->header, VTAC_H5_FILL, &m)) {
         const uint64_t edition = vtac_h5_get(&m.body, 1);
         const uint64_t flags = edition == 3 ? vtac_h5_get(&m.body, 1) : 0;
         vtac_h5_skip(&m.body, edition == 3 ? 0 : 2);
@@ -265,6 +266,7 @@ static vta_status read_chunked(dataset *d, uint64_t edition, vtac_h5_piece *p, v
     if (p->bad) {
         return fail_damaged(d, diag);
     }
+    fill_numbers(d);
     const bool is_empty = !vtac_h5_leads(d->file, index.address) || d->count == 0;
     return is_empty || read_chunks(d, &index) ? VTA_OK : fail_damaged(d, diag);
 }
@@ -294,6 +296,7 @@ static vta_status read_layout(dataset *d, vtac_h5_piece p, vta_diag *diag)
     } else if (kind == CONTIGUOUS) {
         const uint64_t address = vtac_h5_get_address(d->file, &p);
         if (!p.bad && !vtac_h5_leads(d->file, address)) {
+            fill_numbers(d);
             return VTA_OK;
         }
         from = vtac_h5_at(d->file, address, bytes);
@@ -308,7 +311,7 @@ static vta_status read_layout(dataset *d, vtac_h5_piece p, vta_diag *diag)
 vta_status vtac_h5_floats(vtac_h5_file *file, uint64_t header, const char *path, vta_arena *arena,
                           vtac_tensor *out, vta_diag *diag)
 {
-    dataset d = {.file = file, .path = path};
+    dataset d = {.file = file, .path = path, .header = header};
     vtac_h5_message layout;
     VTA_TRY(read_space(&d, header, diag));
     VTA_TRY(read_type(&d, header, diag));
@@ -324,7 +327,6 @@ vta_status vtac_h5_floats(vtac_h5_file *file, uint64_t header, const char *path,
     }
     d.to = vta_arena_array(arena, (size_t)d.count, sizeof *d.to);
     VTA_TRY(vta_allocated(d.to != NULL, diag));
-    fill_numbers(&d, header);
     VTA_TRY(read_layout(&d, layout.body, diag));
     *out = (vtac_tensor){type, d.to, (size_t)d.count * sizeof *d.to};
     return VTA_OK;
