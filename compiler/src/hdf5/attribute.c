@@ -143,7 +143,7 @@ static vtac_h5_piece heap_object(vtac_h5_file *file, uint64_t heap, uint64_t ind
         if (number == 0) { /* the rest is free */
             break;
         }
-        const vtac_h5_piece object = take_padded(&p, size, false);
+        const vtac_h5_piece object = vtac_h5_take(&p, size);
         const uint64_t pad = (8 - size % 8) % 8, left = (uint64_t)(p.end - p.at);
         vtac_h5_skip(&p, pad < left ? pad : left);
         if (number == index) {
