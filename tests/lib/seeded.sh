@@ -6,4 +6,4 @@ set -eu
 export LC_ALL=C.UTF-8 # ranges, orders and decimal points are those of no country
 name=$1
 shift
-exec /usr/bin/python3 -B "$@" "$("$(dirname "$0")/../lib/seed.sh" "$name")"
+exec /usr/bin/python3 -B "$@" "$("$(dirname "$0")/seed.sh" "$name")"
