@@ -115,7 +115,7 @@ static void check_pool(rng *r, vtac_window_rule rule)
         assert_int_equal(m.status, VTA_OK);
         for (uint32_t a = 0; a < 2; a++) {
             assert_int_equal(
-                vtac_made_type(&m, y)->dim[a + 2],
+                vtac_made_type(&m, y).dim[a + 2],
                 vtac_window_count(rule, c[a].size, c[a].kernel, c[a].stride, 1, c[a].pad, c[a].pad));
         }
     }

@@ -94,4 +94,8 @@ for verb in $verbs; do
     sh run "$verb" --help | head -n 1 | grep -qE "^  $verb( |\$)" || fail "'./run $verb --help' does not say what it is"
 done
 wrong=$(cd tests && sh ../run site --help 2>&1) || fail "./run from another folder: $wrong"
+for words in 'fuzz all 0' 'fuzz 0 all' 'fuzz all'; do # the number of seconds stands first or last
+    # shellcheck disable=SC2086
+    sh run $words 2>&1 | grep -q "is not a number above 0" || fail "'./run $words' does not say that it needs a number"
+done
 exit $failed

@@ -52,7 +52,7 @@ vtac_id vtac_caffe_weights(vtac_caffe *c, uint32_t i, const int64_t *dims, uint3
 int64_t vtac_caffe_weight_count(const vtac_caffe *c, uint32_t i);
 
 /* Type of bottom i. */
-const vtac_type *vtac_caffe_type(const vtac_caffe *c, uint32_t i);
+vtac_type vtac_caffe_type(const vtac_caffe *c, uint32_t i);
 /* Top i has that value. */
 void vtac_caffe_set(vtac_caffe *c, uint32_t i, vtac_id id);
 

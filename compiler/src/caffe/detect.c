@@ -28,7 +28,7 @@ void vtac_caffe_make_arg_max(vtac_caffe *c)
         vtac_caffe_set(c, 0, values ? best[0] : places);
         return;
     }
-    const int64_t one[] = {vtac_caffe_type(c, 0)->dim[0], 1, count};
+    const int64_t one[] = {vtac_caffe_type(c, 0).dim[0], 1, count};
     const vtac_id parts[] = {vtac_make_reshape(m, places, one, 3), vtac_make_reshape(m, best[0], one, 3)};
     vtac_caffe_set(c, 0, vtac_make_concat(m, parts, values ? 2 : 1, 1));
 }
@@ -57,8 +57,8 @@ static bool read_priors(vtac_caffe *c, prior_boxes *p)
     vtac_import_builder *m = &c->net.maker;
     const char *param = "prior_box_param";
     const vtac_prototxt_field *message = vtac_prototxt_message(c->layer, param);
-    const vtac_type x = *vtac_caffe_type(c, 0);
-    const vtac_type image = *vtac_caffe_type(c, 1);
+    const vtac_type x = vtac_caffe_type(c, 0);
+    const vtac_type image = vtac_caffe_type(c, 1);
     double ratios[MAX_PRIORS];
     *p = (prior_boxes){.ratio = {1.0}, .ratio_count = 1};
     p->min_count = vtac_caffe_reals(c, message, "min_size", p->min, MAX_PRIORS);
@@ -128,7 +128,7 @@ static float *add_place(const prior_boxes *p, float *out, const double *centre)
 void vtac_caffe_make_prior_box(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type x = *vtac_caffe_type(c, 0);
+    const vtac_type x = vtac_caffe_type(c, 0);
     prior_boxes p;
     if (!read_priors(c, &p)) {
         return;
@@ -183,9 +183,10 @@ static bool read_detection(vtac_caffe *c, ssd_detection *d)
                          .score = vtac_caffe_real(c, param, "confidence_threshold", -1e30),
                          .scaled = vtac_caffe_flag(c, param, "variance_encoded_in_target", false),
                          .code = vtac_caffe_word(c, param, "code_type", "CORNER")};
-    const vtac_type loc = *vtac_caffe_type(c, 0);
-    const vtac_type prior = *vtac_caffe_type(c, 2);
-    const int64_t elements = vtac_type_elements(vtac_caffe_type(c, 1));
+    const vtac_type loc = vtac_caffe_type(c, 0);
+    const vtac_type prior = vtac_caffe_type(c, 2);
+    const vtac_type type = vtac_caffe_type(c, 1);
+    const int64_t elements = vtac_type_elements(&type);
     d->priors = prior.rank > 0 ? prior.dim[prior.rank - 1] / 4 : 0;
     d->top = numbers[1] < 1.0 || numbers[1] > (double)d->priors ? d->priors : (int64_t)numbers[1];
     if (numbers[2] != 1.0 || !vtac_caffe_flag(c, param, "share_location", true) || loc.rank == 0 ||
@@ -283,7 +284,7 @@ static vtac_id scores_of(vtac_caffe *c, const ssd_detection *d)
 
 static vtac_id flat_column(vtac_import_builder *m, vtac_id rows, int64_t k)
 {
-    const int64_t count = vtac_made_type(m, rows)->dim[0];
+    const int64_t count = vtac_made_type(m, rows).dim[0];
     return vtac_make_reshape(m, column_of(m, rows, k), &count, 1);
 }
 
@@ -300,7 +301,7 @@ static vtac_id order_by(vtac_import_builder *m, vtac_id keys, int64_t count)
 static vtac_id detection_rows(vtac_caffe *c, const ssd_detection *d, vtac_id found, vtac_id scores)
 {
     vtac_import_builder *m = &c->net.maker;
-    const int64_t all = vtac_made_type(m, found)->dim[0];
+    const int64_t all = vtac_made_type(m, found).dim[0];
     const int64_t keep = d->keep < 1 || d->keep > all ? all : d->keep;
     const int64_t others = d->background >= 0 && d->background < d->classes ? d->classes - 1 : d->classes;
     vtac_id class = vtac_make_clip(m, flat_column(m, found, 1), 0.0, 1e9);
@@ -358,8 +359,8 @@ void vtac_caffe_make_detection(vtac_caffe *c)
     if (m->status != VTA_OK) {
         return;
     }
-    const vtac_type *type = vtac_made_type(m, d.scores);
-    const int64_t shape[] = {1, type->dim[0], d.priors};
+    const vtac_type type = vtac_made_type(m, d.scores);
+    const int64_t shape[] = {1, type.dim[0], d.priors};
     const float floor = (float)(d.score > -1e29 ? d.score : -1e29);
     const vtac_id in[] = {
         d.boxes, vtac_make_reshape(m, d.scores, shape, 3), vtac_make_number(m, VTAC_I64, (double)d.top),
@@ -367,7 +368,7 @@ void vtac_caffe_make_detection(vtac_caffe *c)
     const vtac_id found = vtac_make(m, VTAC_OP_NON_MAX_SUPPRESSION, in, 5, NULL, 0);
     if (found != 0) {
         const vtac_id all = detection_rows(c, &d, found, d.scores);
-        const int64_t dims[] = {1, 1, vtac_made_type(m, all)->dim[0], ROW};
+        const int64_t dims[] = {1, 1, vtac_made_type(m, all).dim[0], ROW};
         vtac_caffe_set(c, 0, vtac_make_reshape(m, all, dims, 4));
     }
 }

@@ -236,7 +236,7 @@ vtac_id vtac_caffe_weights(vtac_caffe *c, uint32_t i, const int64_t *dims, uint3
 
 /* ---- values */
 
-const vtac_type *vtac_caffe_type(const vtac_caffe *c, uint32_t i)
+vtac_type vtac_caffe_type(const vtac_caffe *c, uint32_t i)
 {
     return vtac_made_type(&c->net.maker, i < c->in_count ? c->in[i] : 0);
 }

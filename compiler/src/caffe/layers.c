@@ -43,10 +43,10 @@ static bool read_window(vtac_caffe *c, const char *param, vtac_import_window *w)
     w->pads[2] = w->pads[0];
     w->pads[3] = w->pads[1];
     if (c->net.maker.status == VTA_OK &&
-        (vtac_caffe_type(c, 0)->rank != 4 || vtac_caffe_int(c, param, "axis", 1, -8, 8) != 1)) {
+        (vtac_caffe_type(c, 0).rank != 4 || vtac_caffe_int(c, param, "axis", 1, -8, 8) != 1)) {
         vtac_make_fail(&c->net.maker, VTA_UNSUPPORTED,
                        "a window over %u axes from another than axis 1; pictures [N, C, H, W] are taken",
-                       vtac_caffe_type(c, 0)->rank);
+                       vtac_caffe_type(c, 0).rank);
     }
     return c->net.maker.status == VTA_OK;
 }
@@ -60,7 +60,7 @@ static void make_conv(vtac_caffe *c, bool depthwise)
 {
     vtac_import_builder *m = &c->net.maker;
     const char *param = "convolution_param";
-    const int64_t channels = vtac_caffe_type(c, 0)->dim[1];
+    const int64_t channels = vtac_caffe_type(c, 0).dim[1];
     const int64_t outputs = vtac_caffe_int(c, param, "num_output", depthwise ? channels : 0, 1, MAX_OUTPUTS);
     const int64_t groups = depthwise ? channels : vtac_caffe_int(c, param, "group", 1, 1, MAX_OUTPUTS);
     vtac_import_window w;
@@ -91,7 +91,7 @@ void vtac_caffe_make_deconvolution(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
     const char *param = "convolution_param";
-    const int64_t channels = vtac_caffe_type(c, 0)->dim[1];
+    const int64_t channels = vtac_caffe_type(c, 0).dim[1];
     const int64_t outputs = vtac_caffe_int(c, param, "num_output", 0, 1, MAX_OUTPUTS);
     const int64_t groups = vtac_caffe_int(c, param, "group", 1, 1, MAX_OUTPUTS);
     vtac_import_window w;
@@ -152,7 +152,7 @@ void vtac_caffe_make_inner_product(vtac_caffe *c)
     const uint32_t axis = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, param, "axis", 1, -8, 8));
     const int64_t outputs = vtac_caffe_int(c, param, "num_output", 0, 1, MAX_OUTPUTS);
     const bool turned = vtac_caffe_flag(c, param, "transpose", false);
-    const vtac_type type = *vtac_caffe_type(c, 0);
+    const vtac_type type = vtac_caffe_type(c, 0);
     int64_t inputs = 1;
     for (uint32_t a = axis; a < type.rank; a++) {
         inputs *= type.dim[a];
@@ -176,7 +176,7 @@ void vtac_caffe_make_batch_norm(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
     const char *param = "batch_norm_param";
-    const int64_t channels = vtac_caffe_type(c, 0)->rank < 2 ? 1 : vtac_caffe_type(c, 0)->dim[1];
+    const int64_t channels = vtac_caffe_type(c, 0).rank < 2 ? 1 : vtac_caffe_type(c, 0).dim[1];
     const int64_t one = 1;
     if (!vtac_caffe_flag(c, param, "use_global_stats", true) || c->own_count != 3) {
         vtac_make_fail(m, VTA_UNSUPPORTED,
@@ -210,17 +210,17 @@ void vtac_caffe_make_batch_norm(vtac_caffe *c)
 static vtac_id beside(vtac_caffe *c, const char *param, uint32_t *axis)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type x = *vtac_caffe_type(c, 0);
+    const vtac_type x = vtac_caffe_type(c, 0);
     *axis = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, param, "axis", 1, -8, 8));
     const int64_t axes = vtac_caffe_int(c, param, "num_axes", 1, -1, VTAC_MAX_RANK);
     uint32_t count = axes < 0 ? x.rank - *axis : (uint32_t)axes;
     int64_t dims[VTAC_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
-    count = c->in_count > 1 ? vtac_caffe_type(c, 1)->rank : count;
+    count = c->in_count > 1 ? vtac_caffe_type(c, 1).rank : count;
     if (m->status != VTA_OK || *axis + count > x.rank) {
         vtac_make_fail(m, VTA_INVALID, "%u axes from axis %u of %u", count, *axis, x.rank);
         return 0;
     }
-    memcpy(dims, c->in_count > 1 ? vtac_caffe_type(c, 1)->dim : x.dim + *axis, count * sizeof dims[0]);
+    memcpy(dims, c->in_count > 1 ? vtac_caffe_type(c, 1).dim : x.dim + *axis, count * sizeof dims[0]);
     const uint32_t rank = x.rank - *axis; /* axes of one element behind what the row has */
     const vtac_id row = c->in_count > 1 ? c->in[1] : vtac_caffe_weights(c, 0, dims, count);
     return vtac_make_reshape(m, row, dims, rank);
@@ -233,7 +233,7 @@ void vtac_caffe_make_scale(vtac_caffe *c)
     const vtac_id scale = beside(c, "scale_param", &axis);
     vtac_id y = vtac_make2(m, VTAC_OP_MUL, c->in[0], scale);
     if (vtac_caffe_flag(c, "scale_param", "bias_term", false)) {
-        const vtac_type type = *vtac_made_type(m, scale);
+        const vtac_type type = vtac_made_type(m, scale);
         vtac_id bias = row_blob(c, c->in_count > 1 ? 0 : 1);
         bias = vtac_make_reshape(m, bias, type.dim, type.rank);
         y = vtac_make2(m, VTAC_OP_ADD, y, bias);
@@ -266,8 +266,8 @@ void vtac_caffe_make_mvn(vtac_caffe *c)
     const char *param = "mvn_param";
     const bool across = vtac_caffe_flag(c, param, "across_channels", false);
     const int64_t axes[] = {across ? 1 : 2, across ? 2 : 3, 3};
-    if (vtac_caffe_type(c, 0)->rank != 4) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, 4 are taken", vtac_caffe_type(c, 0)->rank);
+    if (vtac_caffe_type(c, 0).rank != 4) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, 4 are taken", vtac_caffe_type(c, 0).rank);
         return;
     }
     const uint32_t count = across ? 3 : 2;
@@ -290,8 +290,8 @@ void vtac_caffe_make_normalize(vtac_caffe *c)
     const char *param = "norm_param";
     const int64_t axes[] = {1, 2, 3};
     const bool all = vtac_caffe_flag(c, param, "across_spatial", true);
-    if (vtac_caffe_type(c, 0)->rank != 4) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, 4 are taken", vtac_caffe_type(c, 0)->rank);
+    if (vtac_caffe_type(c, 0).rank != 4) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, 4 are taken", vtac_caffe_type(c, 0).rank);
         return;
     }
     const vtac_id x = vtac_make_unit(m, c->in[0], axes, all ? 3 : 1, vtac_caffe_real(c, param, "eps", 1e-10));
@@ -426,8 +426,8 @@ void vtac_caffe_make_eltwise(vtac_caffe *c)
 void vtac_caffe_make_axpy(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type *x = vtac_caffe_type(c, 1);
-    const int64_t dims[] = {x->dim[0], x->dim[1], 1, 1};
+    const vtac_type x = vtac_caffe_type(c, 1);
+    const int64_t dims[] = {x.dim[0], x.dim[1], 1, 1};
     const vtac_id a = vtac_make_reshape(m, c->in[0], dims, 4);
     vtac_caffe_set(c, 0, vtac_make2(m, VTAC_OP_ADD, vtac_make2(m, VTAC_OP_MUL, a, c->in[1]), c->in[2]));
 }

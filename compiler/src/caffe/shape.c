@@ -19,8 +19,8 @@ void vtac_caffe_make_concat(vtac_caffe *c)
 void vtac_caffe_make_crop(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type like = *vtac_caffe_type(c, 1);
-    const vtac_type type = *vtac_caffe_type(c, 0);
+    const vtac_type like = vtac_caffe_type(c, 1);
+    const vtac_type type = vtac_caffe_type(c, 0);
     const uint32_t axis = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, "crop_param", "axis", 2, -8, 8));
     int64_t offset[VTAC_MAX_RANK] = {0};
     const uint32_t count =
@@ -46,7 +46,7 @@ void vtac_caffe_make_crop(vtac_caffe *c)
 void vtac_caffe_make_flatten(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_caffe_type(c, 0);
+    const vtac_type type = vtac_caffe_type(c, 0);
     const uint32_t first = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, "flatten_param", "axis", 1, -8, 8));
     const uint32_t last =
         vtac_axis_of(m, c->in[0], vtac_caffe_int(c, "flatten_param", "end_axis", -1, -8, 8));
@@ -68,15 +68,15 @@ void vtac_caffe_make_interp(vtac_caffe *c)
     const char *param = "interp_param";
     int64_t size[2];
     if (vtac_caffe_int(c, param, "pad_beg", 0, -MAX_SIDE, 0) != 0 ||
-        vtac_caffe_int(c, param, "pad_end", 0, -MAX_SIDE, 0) != 0 || vtac_caffe_type(c, 0)->rank != 4) {
+        vtac_caffe_int(c, param, "pad_end", 0, -MAX_SIDE, 0) != 0 || vtac_caffe_type(c, 0).rank != 4) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "pads, or an input of %u axes; 4 without pads are taken",
-                       vtac_caffe_type(c, 0)->rank);
+                       vtac_caffe_type(c, 0).rank);
         return;
     }
     const int64_t shrink = vtac_caffe_int(c, param, "shrink_factor", 1, 1, MAX_SIDE);
     const int64_t zoom = vtac_caffe_int(c, param, "zoom_factor", 1, 1, MAX_SIDE);
     for (int a = 0; a < 2; a++) {
-        const int64_t shrunk = (vtac_caffe_type(c, 0)->dim[a + 2] - 1) / shrink + 1;
+        const int64_t shrunk = (vtac_caffe_type(c, 0).dim[a + 2] - 1) / shrink + 1;
         size[a] = shrunk + (shrunk - 1) * (zoom - 1);
     }
     size[0] = vtac_caffe_int(c, param, "height", size[0], 1, MAX_SIDE);
@@ -88,7 +88,7 @@ void vtac_caffe_make_interp(vtac_caffe *c)
 void vtac_caffe_make_permute(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
-    const uint32_t rank = vtac_caffe_type(c, 0)->rank;
+    const uint32_t rank = vtac_caffe_type(c, 0).rank;
     int64_t order[2 * VTAC_MAX_RANK];
     uint32_t count =
         vtac_caffe_ints(c, vtac_prototxt_message(c->layer, "permute_param"), "order", order, VTAC_MAX_RANK);
@@ -122,7 +122,7 @@ void vtac_caffe_make_reduction(vtac_caffe *c)
                  {"SUMSQ", "3", VTAC_OP_REDUCE_SUM_SQUARE},
                  {"MEAN", "4", VTAC_OP_REDUCE_MEAN}};
     const uint32_t axis = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, param, "axis", 0, -8, 8));
-    const uint32_t rank = vtac_caffe_type(c, 0)->rank;
+    const uint32_t rank = vtac_caffe_type(c, 0).rank;
     int64_t axes[VTAC_MAX_RANK];
     for (uint32_t a = axis; a < rank; a++) {
         axes[a - axis] = a;
@@ -143,7 +143,7 @@ void vtac_caffe_make_reshape(vtac_caffe *c)
     vtac_import_builder *m = &c->net.maker;
     const char *param = "reshape_param";
     const vtac_prototxt_field *shape = vtac_prototxt_message(vtac_prototxt_message(c->layer, param), "shape");
-    const vtac_type type = *vtac_caffe_type(c, 0);
+    const vtac_type type = vtac_caffe_type(c, 0);
     const int64_t rank = type.rank;
     const int64_t given = vtac_caffe_int(c, param, "axis", 0, -8, 8);
     const int64_t first = given < 0 ? given + rank + 1 : given;
@@ -201,7 +201,7 @@ void vtac_caffe_make_slice(vtac_caffe *c)
     int64_t points[CAFFE_MAX_ENDS + 1] = {0};
     const uint32_t count = vtac_caffe_ints(c, vtac_prototxt_message(c->layer, param), "slice_point",
                                            points + 1, CAFFE_MAX_ENDS - 1);
-    const int64_t size = vtac_caffe_type(c, 0)->dim[axis];
+    const int64_t size = vtac_caffe_type(c, 0).dim[axis];
     if (m->status != VTA_OK || c->out_count < 1 || (count > 0 && count + 1 != c->out_count) ||
         (count == 0 && size % c->out_count != 0)) {
         vtac_make_fail(m, VTA_INVALID, "%u points for %u tops of %lld elements", count, c->out_count,
@@ -228,15 +228,15 @@ void vtac_caffe_make_tile(vtac_caffe *c)
     const uint32_t axis = vtac_axis_of(m, c->in[0], vtac_caffe_int(c, "tile_param", "axis", 1, -8, 8));
     int64_t times[VTAC_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
     times[axis] = vtac_caffe_int(c, "tile_param", "tiles", 1, 1, MAX_SIDE);
-    const vtac_id in[] = {c->in[0], vtac_make_ints(m, times, vtac_caffe_type(c, 0)->rank)};
+    const vtac_id in[] = {c->in[0], vtac_make_ints(m, times, vtac_caffe_type(c, 0).rank)};
     vtac_caffe_set(c, 0, vtac_make(m, VTAC_OP_TILE, in, 2, NULL, 0));
 }
 
 void vtac_caffe_make_upsample(vtac_caffe *c)
 {
     const int64_t scale = vtac_caffe_int(c, "upsample_param", "scale", 2, 1, 256);
-    const vtac_type *type = vtac_caffe_type(c, 0);
+    const vtac_type type = vtac_caffe_type(c, 0);
     vtac_caffe_set(c, 0,
-                   vtac_make_resized(&c->net.maker, c->in[0], scale * type->dim[2], scale * type->dim[3],
+                   vtac_make_resized(&c->net.maker, c->in[0], scale * type.dim[2], scale * type.dim[3],
                                      "nearest", "asymmetric"));
 }

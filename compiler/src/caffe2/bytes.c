@@ -127,13 +127,13 @@ void vtac_caffe2_make_conv_bytes(vtac_caffe2 *c, const char *how)
     const vtac_id x = vtac_caffe2_planes(c, c->in[0]);
     vtac_caffe2_scale s;
     vtac_import_window w;
-    if (m->status != VTA_OK || vtac_caffe2_type(c, 1)->rank != 4 || !vtac_caffe2_last(c)) {
+    if (m->status != VTA_OK || vtac_caffe2_type(c, 1).rank != 4 || !vtac_caffe2_last(c)) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "weights of %u axes, or an order other than NHWC",
-                       vtac_caffe2_type(c, 1)->rank);
+                       vtac_caffe2_type(c, 1).rank);
         return;
     }
     const vtac_id weight = vtac_make_transpose(m, c->in[1], (int64_t[]){0, 3, 1, 2}, 4);
-    if (!own_scale(c, &s) || !vtac_caffe2_window(c, x, vtac_made_type(m, weight)->dim + 2, false, &w)) {
+    if (!own_scale(c, &s) || !vtac_caffe2_window(c, x, vtac_made_type(m, weight).dim + 2, false, &w)) {
         return;
     }
     const vtac_attr attrs[] = {vtac_attr_of_ints("strides", w.stride, 2),
@@ -227,12 +227,12 @@ void vtac_caffe2_make_softmax_bytes(vtac_caffe2 *c, const char *how)
     const vtac_attr attrs[] = {vtac_attr_of_int("axis", vtac_caffe2_axis(c, "axis", 1)),
                                vtac_attr_of_int("opset", 13)};
     vtac_caffe2_scale s;
-    if (own_scale(c, &s) && vtac_caffe2_type(c, 0)->rank == 2) {
+    if (own_scale(c, &s) && vtac_caffe2_type(c, 0).rank == 2) {
         const vtac_id in[] = {c->in[0], scale_value(c, &a), zero_value(c, &a), scale_value(c, &s),
                               zero_value(c, &s)};
         give_bytes(c, vtac_make(&c->net.maker, VTAC_OP_QLINEAR_SOFTMAX, in, 5, attrs, 2), &s, how);
         return;
     }
     vtac_make_fail(&c->net.maker, VTA_UNSUPPORTED, "an input of %u axes, 2 are taken",
-                   vtac_caffe2_type(c, 0)->rank);
+                   vtac_caffe2_type(c, 0).rank);
 }

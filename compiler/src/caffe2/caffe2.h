@@ -43,7 +43,7 @@ bool vtac_caffe2_is(const vtac_caffe2 *c, const char *name, const char *word);
 /* The whole numbers of a list, 0 where there is none; more than `room` are a failure. */
 uint32_t vtac_caffe2_ints(vtac_caffe2 *c, const char *name, int64_t *out, uint32_t room);
 
-const vtac_type *vtac_caffe2_type(const vtac_caffe2 *c, uint32_t i);
+vtac_type vtac_caffe2_type(const vtac_caffe2 *c, uint32_t i);
 void vtac_caffe2_set(vtac_caffe2 *c, uint32_t i, vtac_id id);
 /* Axis `name`, counted from the end where it is negative. */
 uint32_t vtac_caffe2_axis(vtac_caffe2 *c, const char *name, int64_t otherwise);

@@ -91,7 +91,7 @@ uint32_t vtac_caffe2_ints(vtac_caffe2 *c, const char *name, int64_t *out, uint32
 
 /* ---- values */
 
-const vtac_type *vtac_caffe2_type(const vtac_caffe2 *c, uint32_t i)
+vtac_type vtac_caffe2_type(const vtac_caffe2 *c, uint32_t i)
 {
     return vtac_made_type(&c->net.maker, i < c->in_count ? c->in[i] : 0);
 }
@@ -130,7 +130,7 @@ vtac_id vtac_caffe2_planes(vtac_caffe2 *c, vtac_id x)
 {
     vtac_import_builder *m = &c->net.maker;
     const vtac_id from = moved_from(m, x);
-    if (!vtac_caffe2_last(c) || vtac_made_type(m, x)->rank != 4) {
+    if (!vtac_caffe2_last(c) || vtac_made_type(m, x).rank != 4) {
         return x;
     }
     return from != 0 ? from : vtac_make_transpose(m, x, (int64_t[]){0, 3, 1, 2}, 4);
@@ -139,7 +139,7 @@ vtac_id vtac_caffe2_planes(vtac_caffe2 *c, vtac_id x)
 vtac_id vtac_caffe2_plain(vtac_caffe2 *c, vtac_id x)
 {
     vtac_import_builder *m = &c->net.maker;
-    return vtac_caffe2_last(c) && vtac_made_type(m, x)->rank == 4
+    return vtac_caffe2_last(c) && vtac_made_type(m, x).rank == 4
                ? vtac_make_transpose(m, x, (int64_t[]){0, 2, 3, 1}, 4)
                : x;
 }
@@ -203,7 +203,7 @@ vtac_window_rule vtac_caffe2_read_window(vtac_caffe2 *c, vtac_id x, const int64_
     static const axis_names kernels = {"kernels", "kernel", "kernel_h", "kernel_w", 1};
     static const axis_names strides = {"strides", "stride", "stride_h", "stride_w", 1};
     static const axis_names dilations = {"dilations", "dilation", "dilation_h", "dilation_w", 1};
-    const uint32_t rank = vtac_made_type(&c->net.maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&c->net.maker, x).rank;
     *w = (vtac_import_window){.axes = rank > 2 && rank - 2 <= VTAC_WINDOW_AXES ? rank - 2 : 1};
     axis_numbers(c, &kernels, w->axes, w->kernel);
     axis_numbers(c, &strides, w->axes, w->stride);

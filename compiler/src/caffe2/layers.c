@@ -112,15 +112,14 @@ static vtac_id kernel_of(vtac_caffe2 *c, int64_t *dims)
 {
     vtac_import_builder *m = &c->net.maker;
     vtac_id weight = c->in[1];
-    const vtac_type *type = vtac_made_type(m, weight);
-    if (m->status == VTA_OK &&
-        (type->rank < 3 || type->rank > 5 || (vtac_caffe2_last(c) && type->rank != 4))) {
-        vtac_make_fail(m, VTA_INVALID, "weights of %u axes", type->rank);
+    vtac_type type = vtac_made_type(m, weight);
+    if (m->status == VTA_OK && (type.rank < 3 || type.rank > 5 || (vtac_caffe2_last(c) && type.rank != 4))) {
+        vtac_make_fail(m, VTA_INVALID, "weights of %u axes", type.rank);
         return 0;
     }
     weight = vtac_caffe2_last(c) ? vtac_make_transpose(m, weight, (int64_t[]){0, 3, 1, 2}, 4) : weight;
     type = vtac_made_type(m, weight);
-    memcpy(dims, type->dim, sizeof type->dim);
+    memcpy(dims, type.dim, sizeof type.dim);
     return weight;
 }
 
@@ -150,9 +149,8 @@ void vtac_caffe2_make_conv_transpose(vtac_caffe2 *c, const char *how)
     const int64_t more[] = {vtac_caffe2_int(c, "adj_h", vtac_caffe2_int(c, "adj", 0, 0, 64), 0, 64),
                             vtac_caffe2_int(c, "adj_w", vtac_caffe2_int(c, "adj", 0, 0, 64), 0, 64)};
     (void)how;
-    if (weight == 0 || vtac_made_type(m, x)->rank != 4 || vtac_caffe2_int(c, "legacy_pad", 0, 0, 3) != 0) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, or a legacy_pad",
-                       vtac_made_type(m, x)->rank);
+    if (weight == 0 || vtac_made_type(m, x).rank != 4 || vtac_caffe2_int(c, "legacy_pad", 0, 0, 3) != 0) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "an input of %u axes, or a legacy_pad", vtac_made_type(m, x).rank);
         return;
     }
     (void)vtac_caffe2_read_window(c, x, dims + 2, false, &w);
@@ -197,7 +195,7 @@ void vtac_caffe2_make_matmul(vtac_caffe2 *c, const char *how)
     vtac_id in[2];
     (void)how;
     for (uint32_t i = 0; i < 2; i++) {
-        const uint32_t rank = vtac_caffe2_type(c, i)->rank;
+        const uint32_t rank = vtac_caffe2_type(c, i).rank;
         if (rank < 2) {
             vtac_make_fail(m, VTA_UNSUPPORTED, "an operand of %u axes", rank);
             return;
@@ -329,8 +327,8 @@ void vtac_caffe2_make_power(vtac_caffe2 *c, const char *how)
 void vtac_caffe2_make_binary(vtac_caffe2 *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type a = *vtac_caffe2_type(c, 0);
-    vtac_type b = *vtac_caffe2_type(c, 1);
+    const vtac_type a = vtac_caffe2_type(c, 0);
+    vtac_type b = vtac_caffe2_type(c, 1);
     const int64_t axis = vtac_caffe2_int(c, "axis", -1, -8, 8);
     vtac_id in[] = {c->in[0], c->in[1]};
     if (vtac_caffe2_int(c, "broadcast", 0, 0, 1) != 0 && axis >= 0) {
@@ -359,7 +357,7 @@ void vtac_caffe2_make_join(vtac_caffe2 *c, const char *how)
 void vtac_caffe2_make_softmax(vtac_caffe2 *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_caffe2_type(c, 0);
+    const vtac_type type = vtac_caffe2_type(c, 0);
     (void)how;
     const vtac_id y = vtac_make_softmax(m, vtac_make_rows(m, c->in[0], vtac_caffe2_axis(c, "axis", 1)), 1);
     vtac_caffe2_set(c, 0, vtac_make_reshape(m, y, type.dim, type.rank));

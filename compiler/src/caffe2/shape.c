@@ -26,7 +26,7 @@ void vtac_caffe2_make_concat(vtac_caffe2 *c, const char *how)
     for (uint32_t i = 0; i < c->in_count; i++) {
         parts[i] =
             stack ? vtac_make2(m, VTAC_OP_UNSQUEEZE, c->in[i], vtac_make_ints(m, &place, 1)) : c->in[i];
-        sizes[i] = axis < vtac_made_type(m, parts[i])->rank ? vtac_made_type(m, parts[i])->dim[axis] : 0;
+        sizes[i] = axis < vtac_made_type(m, parts[i]).rank ? vtac_made_type(m, parts[i]).dim[axis] : 0;
     }
     vtac_caffe2_set(c, 0, vtac_make_concat(m, parts, c->in_count, axis));
     give_ints(c, sizes, c->in_count);
@@ -38,7 +38,7 @@ void vtac_caffe2_make_split(vtac_caffe2 *c, const char *how)
     const uint32_t axis = vtac_caffe2_axis(c, "axis", vtac_caffe2_last(c) ? 3 : 1);
     int64_t sizes[CAFFE2_MAX_ENDS];
     const uint32_t count = vtac_caffe2_ints(c, "split", sizes, CAFFE2_MAX_ENDS);
-    const int64_t size = vtac_caffe2_type(c, 0)->dim[axis];
+    const int64_t size = vtac_caffe2_type(c, 0).dim[axis];
     int64_t begin = 0;
     (void)how;
     if (count != c->out_count && (count != 0 || size % c->out_count != 0)) {
@@ -81,7 +81,7 @@ static uint32_t known_ints(vtac_caffe2 *c, uint32_t input, const char *name, int
 void vtac_caffe2_make_slice(vtac_caffe2 *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_caffe2_type(c, 0);
+    const vtac_type type = vtac_caffe2_type(c, 0);
     int64_t begin[VTAC_MAX_RANK];
     int64_t end[VTAC_MAX_RANK];
     const uint32_t count = known_ints(c, 1, "starts", begin, VTAC_MAX_RANK);
@@ -108,7 +108,7 @@ void vtac_caffe2_make_slice(vtac_caffe2 *c, const char *how)
 void vtac_caffe2_make_reshape(vtac_caffe2 *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_caffe2_type(c, 0);
+    const vtac_type type = vtac_caffe2_type(c, 0);
     int64_t dims[VTAC_MAX_RANK];
     const uint32_t count = known_ints(c, 1, "shape", dims, VTAC_MAX_RANK);
     const vtac_id in[] = {c->in[0], vtac_make_ints(m, dims, count)};
@@ -122,7 +122,7 @@ void vtac_caffe2_make_flatten(vtac_caffe2 *c, const char *how)
     vtac_import_builder *m = &c->net.maker;
     const vtac_id y = vtac_make_rows(m, c->in[0], (uint32_t)vtac_caffe2_int(c, "axis", 1, 0, 8));
     (void)how;
-    if (vtac_caffe2_type(c, 0)->dtype != VTAC_F32) {
+    if (vtac_caffe2_type(c, 0).dtype != VTAC_F32) {
         const vtac_caffe2_scale s = vtac_caffe2_scale_of(c, c->in[0]);
         vtac_caffe2_set_scale(c, y, s.scale, s.zero);
     }
@@ -131,7 +131,7 @@ void vtac_caffe2_make_flatten(vtac_caffe2 *c, const char *how)
 
 void vtac_caffe2_make_transpose(vtac_caffe2 *c, const char *how)
 {
-    const uint32_t rank = vtac_caffe2_type(c, 0)->rank;
+    const uint32_t rank = vtac_caffe2_type(c, 0).rank;
     int64_t order[VTAC_MAX_RANK];
     const uint32_t count = vtac_caffe2_ints(c, "axes", order, VTAC_MAX_RANK);
     (void)how;
@@ -174,17 +174,17 @@ void vtac_caffe2_make_resize(vtac_caffe2 *c, const char *how)
 {
     static const char *const names[] = {"height_scale", "width_scale"};
     const vtac_id x = vtac_caffe2_planes(c, c->in[0]);
-    const vtac_type *type = vtac_made_type(&c->net.maker, x);
+    const vtac_type type = vtac_made_type(&c->net.maker, x);
     int64_t size[2];
     (void)how;
     for (uint32_t a = 0; a < 2; a++) {
         const double scale = vtac_caffe2_real(c, names[a], 1.0);
-        const double wanted = (double)type->dim[a + 2] * scale;
+        const double wanted = (double)type.dim[a + 2] * scale;
         size[a] = wanted >= 1.0 && wanted <= VTAC_WINDOW_MAX ? (int64_t)wanted : 0;
-        if (type->rank == 4 && (double)size[a] != wanted) {
+        if (type.rank == 4 && (double)size[a] != wanted) {
             vtac_make_fail(&c->net.maker, VTA_UNSUPPORTED,
-                           "%lld elements times %g, which come out even for none",
-                           (long long)type->dim[a + 2], scale);
+                           "%lld elements times %g, which come out even for none", (long long)type.dim[a + 2],
+                           scale);
             return;
         }
     }
@@ -214,7 +214,7 @@ void vtac_caffe2_make_pad_image(vtac_caffe2 *c, const char *how)
 
 void vtac_caffe2_make_reduce(vtac_caffe2 *c, const char *how)
 {
-    const uint32_t rank = vtac_caffe2_type(c, 0)->rank;
+    const uint32_t rank = vtac_caffe2_type(c, 0).rank;
     int64_t axes[VTAC_MAX_RANK];
     uint32_t count = vtac_caffe2_ints(c, "axes", axes, VTAC_MAX_RANK);
     for (; count == 0 && rank > 0; count = rank) {

@@ -24,18 +24,18 @@ static vta_status find_attribute(void *context, const char *name, vtac_attr *out
 
 static vtac_dtype dtype_of(void *context, vtac_handle value)
 {
-    return vtac_made_type(((const graph_work *)context)->m, (vtac_id)value)->dtype;
+    return vtac_made_type(((const graph_work *)context)->m, (vtac_id)value).dtype;
 }
 
 static int rank_of(void *context, vtac_handle value)
 {
-    return (int)vtac_made_type(((const graph_work *)context)->m, (vtac_id)value)->rank;
+    return (int)vtac_made_type(((const graph_work *)context)->m, (vtac_id)value).rank;
 }
 
 static int64_t dim_of(void *context, vtac_handle value, uint32_t axis)
 {
-    const vtac_type *type = vtac_made_type(((const graph_work *)context)->m, (vtac_id)value);
-    return axis < type->rank ? type->dim[axis] : -1;
+    const vtac_type type = vtac_made_type(((const graph_work *)context)->m, (vtac_id)value);
+    return axis < type.rank ? type.dim[axis] : -1;
 }
 
 static bool whole_of(void *context, vtac_handle value, int64_t *out)

@@ -84,12 +84,12 @@ static vtac_id real_of(converter *c, uint32_t i, int64_t axis)
 {
     vtac_import_builder *m = &c->maker;
     const vtac_attr attr = vtac_attr_of_int("axis", axis);
-    const vtac_type scale = *vtac_made_type(m, input_value(c, i + 1));
+    const vtac_type scale = vtac_made_type(m, input_value(c, i + 1));
     const bool each = scale.rank == 1 && scale.dim[0] > 1;
     vtac_id zero = input_value(c, i + 2);
-    if (each && zero != 0 && vtac_type_elements(vtac_made_type(m, zero)) == 1) {
+    if (each && zero != 0 && vtac_made_elements(m, zero) == 1) {
         const vtac_tensor *known = vtac_made_constant(m, zero);
-        const vtac_type type = {vtac_made_type(m, zero)->dtype, 1, {scale.dim[0]}};
+        const vtac_type type = {vtac_made_type(m, zero).dtype, 1, {scale.dim[0]}};
         uint8_t *all = vtac_make_room(m, scale.dim[0], vtac_dtype_bytes(type.dtype));
         if (known == NULL || all == NULL) {
             vtac_make_fail(m, VTA_UNSUPPORTED, "its zero point is not known");
@@ -118,7 +118,7 @@ static vtac_id real_bias(converter *c, uint32_t i, uint32_t x_scale, uint32_t w_
         return 0;
     }
     const vtac_id scale = vtac_make2(m, VTAC_OP_MUL, input_value(c, x_scale), input_value(c, w_scale));
-    const vtac_type type = *vtac_made_type(m, scale);
+    const vtac_type type = vtac_made_type(m, scale);
     const bool each = type.rank == 1 && type.dim[0] > 1;
     const vtac_id one = type.rank == 1 && type.dim[0] == 1 ? vtac_make_reshape(m, scale, NULL, 0) : scale;
     const vtac_id inputs[] = {input_value(c, i), each ? scale : one};
@@ -229,7 +229,7 @@ static vtac_id convert_factor(converter *c)
     vtac_import_builder *m = &c->maker;
     const vtac_tensor *mult = vtac_made_constant(m, input_value(c, 1));
     const vtac_tensor *shift = vtac_made_constant(m, input_value(c, 2));
-    const vtac_type *x = vtac_made_type(m, input_value(c, 0));
+    const vtac_type x = vtac_made_type(m, input_value(c, 0));
     const int64_t axis = vtac_attr_int(c->node, "axis", 1);
     if (mult == NULL || shift == NULL) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "its factors are not known");
@@ -242,7 +242,7 @@ static vtac_id convert_factor(converter *c)
     }
     vtac_type type = {VTAC_F64, 0, {0}};
     if (count > 1) {
-        type.rank = x->rank - (uint32_t)axis;
+        type.rank = x.rank - (uint32_t)axis;
         for (uint32_t i = 0; i < type.rank; i++) {
             type.dim[i] = i == 0 ? count : 1;
         }

@@ -52,7 +52,7 @@ vtac_id vtac_coreml_weights(vtac_coreml *c, vtac_wire params, const int64_t *dim
 /* Unsigned numbers of so many bits, the highest bit first, from a string of bits. */
 uint32_t vtac_coreml_bits(const uint8_t *bytes, int64_t i, uint32_t bits);
 
-const vtac_type *vtac_coreml_type(const vtac_coreml *c, uint32_t i);
+vtac_type vtac_coreml_type(const vtac_coreml *c, uint32_t i);
 void vtac_coreml_set(vtac_coreml *c, uint32_t i, vtac_id id);
 
 #endif

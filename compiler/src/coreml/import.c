@@ -51,7 +51,7 @@ vtac_wire vtac_coreml_message(vtac_wire message, uint64_t number)
     return found;
 }
 
-const vtac_type *vtac_coreml_type(const vtac_coreml *c, uint32_t i)
+vtac_type vtac_coreml_type(const vtac_coreml *c, uint32_t i)
 {
     return vtac_made_type(&c->net.maker, i < c->in_count ? c->in[i] : 0);
 }

@@ -88,7 +88,7 @@ static void make_deconvolution(vtac_coreml *c, vtac_import_window *w, vtac_windo
 {
     enum { OUTPUTS = 1, CHANNELS = 2, HAS_BIAS = 70, WEIGHTS = 90, BIAS = 91, OUTPUT_SHAPE = 100 };
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_coreml_type(c, 0);
+    const vtac_type type = vtac_coreml_type(c, 0);
     const int64_t outputs = field_int(c, OUTPUTS, 0, 1, MAX_OUTPUTS);
     int64_t more[2] = {0};
     int64_t target[2];
@@ -215,7 +215,7 @@ void vtac_coreml_make_inner_product(vtac_coreml *c)
     const vtac_id weight = field_weights(c, WEIGHTS, dims, 2);
     const vtac_id bias = field_bias(c, HAS_BIAS, BIAS, outputs);
     const vtac_id y = vtac_make_dense(m, c->in[0], 1, weight, false, bias);
-    const int64_t shape[] = {vtac_coreml_type(c, 0)->dim[0], outputs, 1, 1};
+    const int64_t shape[] = {vtac_coreml_type(c, 0).dim[0], outputs, 1, 1};
     vtac_coreml_set(c, 0, vtac_make_reshape(m, y, shape, 4));
 }
 
@@ -355,7 +355,7 @@ enum {
 /* A row of numbers, one for each channel or one for all. */
 static vtac_id slope_row(vtac_coreml *c, vtac_wire params)
 {
-    const int64_t channels = vtac_coreml_type(c, 0)->dim[1];
+    const int64_t channels = vtac_coreml_type(c, 0).dim[1];
     const int64_t one = 1;
     vtac_wire floats;
     const bool single = vtac_wire_message(params, 1, &floats) && floats.end - floats.at == 4;
@@ -489,7 +489,7 @@ void vtac_coreml_make_crop(vtac_coreml *c)
 {
     enum { AMOUNTS = 1, OFFSET = 5 };
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_coreml_type(c, 0);
+    const vtac_type type = vtac_coreml_type(c, 0);
     int64_t edges[4];
     int64_t offset[2];
     vtac_id y = c->in[0];
@@ -498,8 +498,7 @@ void vtac_coreml_make_crop(vtac_coreml *c)
     for (uint32_t a = 0; a < 2 && m->status == VTA_OK; a++) {
         const bool like = c->in_count > 1;
         const int64_t begin = like ? offset[a] : edges[a];
-        const int64_t end =
-            like ? begin + vtac_coreml_type(c, 1)->dim[a + 2] : type.dim[a + 2] - edges[a + 2];
+        const int64_t end = like ? begin + vtac_coreml_type(c, 1).dim[a + 2] : type.dim[a + 2] - edges[a + 2];
         if (begin < 0 || end > type.dim[a + 2] || begin >= end) {
             vtac_make_fail(m, VTA_INVALID, "elements %lld to %lld of %lld", (long long)begin, (long long)end,
                            (long long)type.dim[a + 2]);
@@ -531,7 +530,7 @@ void vtac_coreml_make_padding(vtac_coreml *c)
 void vtac_coreml_make_upsample(vtac_coreml *c)
 {
     enum { FACTOR = 1, MODE = 5, LINEAR_MODE = 6, FRACTIONAL = 7 };
-    const vtac_type type = *vtac_coreml_type(c, 0);
+    const vtac_type type = vtac_coreml_type(c, 0);
     int64_t factor[2];
     vtac_wire_field f;
     field_pair(c, FACTOR, 1, factor);
@@ -571,7 +570,7 @@ void vtac_coreml_make_constant(vtac_coreml *c)
     enum { SHAPE = 1, DATA = 2 };
     const vtac_id value = shaped_weights(c, SHAPE, DATA);
     int64_t dims[4] = {1, 0, 0, 0};
-    memcpy(dims + 1, vtac_made_type(&c->net.maker, value)->dim, 3 * sizeof dims[0]);
+    memcpy(dims + 1, vtac_made_type(&c->net.maker, value).dim, 3 * sizeof dims[0]);
     vtac_layered_set_constant(&c->net, c->outputs[0], vtac_make_reshape(&c->net.maker, value, dims, 4));
 }
 
@@ -598,7 +597,7 @@ void vtac_coreml_make_reshape(vtac_coreml *c)
                        count);
         return;
     }
-    const int64_t n = vtac_coreml_type(c, 0)->dim[0];
+    const int64_t n = vtac_coreml_type(c, 0).dim[0];
     const int64_t first[] = {n, to[0], to[1], to[2]};
     const int64_t behind[] = {n, to[1], to[2], to[0]};
     vtac_id y = last ? reordered(c, c->in[0], false) : c->in[0];
@@ -609,7 +608,7 @@ void vtac_coreml_make_reshape(vtac_coreml *c)
 void vtac_coreml_make_flatten(vtac_coreml *c)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_coreml_type(c, 0);
+    const vtac_type type = vtac_coreml_type(c, 0);
     const bool last = vtac_wire_int(c->layer, 1, 0) == 1;
     const int64_t dims[] = {type.dim[0], type.dim[1] * type.dim[2] * type.dim[3], 1, 1};
     vtac_coreml_set(c, 0, vtac_make_reshape(m, last ? reordered(c, c->in[0], false) : c->in[0], dims, 4));
@@ -639,7 +638,7 @@ void vtac_coreml_make_concat(vtac_coreml *c)
 
 void vtac_coreml_make_split(vtac_coreml *c)
 {
-    const int64_t size = vtac_coreml_type(c, 0)->dim[COREML_CHANNELS];
+    const int64_t size = vtac_coreml_type(c, 0).dim[COREML_CHANNELS];
     const int64_t each = size / c->out_count;
     if (size % c->out_count != 0) {
         vtac_make_fail(&c->net.maker, VTA_INVALID, "%u parts of %lld channels", c->out_count,
@@ -668,7 +667,7 @@ void vtac_coreml_make_slice(vtac_coreml *c)
     enum { BEGIN = 1, END = 2, STRIDE = 3, AXIS = 4 };
     vtac_import_builder *m = &c->net.maker;
     const int64_t axis = field_int(c, AXIS, 0, 0, 2) + 1;
-    const int64_t size = vtac_coreml_type(c, 0)->dim[axis];
+    const int64_t size = vtac_coreml_type(c, 0).dim[axis];
     const int64_t begin = field_int(c, BEGIN, 0, 0, COREML_MAX_SIDE);
     const int64_t given = vtac_wire_int(c->layer, END, 0);
     const int64_t end = given < 0 ? given + size + 1 : given;

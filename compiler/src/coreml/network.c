@@ -57,7 +57,7 @@ static vtac_id prepare_picture(vtac_coreml *c, vtac_wire step, vtac_id x, int64_
 {
     enum { SCALER = 10, MEAN = 11, FACTOR = 10, BLUE = 20, GREEN = 21, RED = 22, GRAY = 30 };
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     vtac_wire scaler;
     vtac_wire mean;
     if (vtac_wire_message(step, SCALER, &scaler)) {
@@ -108,7 +108,7 @@ static bool read_type(vtac_coreml *c, vtac_wire feature, vtac_type *type, int64_
 static vtac_id as_planes(vtac_coreml *c, vtac_id x, bool exact)
 {
     vtac_import_builder *m = &c->net.maker;
-    const vtac_type t = *vtac_made_type(m, x);
+    const vtac_type t = vtac_made_type(m, x);
     const int64_t row[] = {1, t.dim[0], 1, 1};
     const int64_t planes[] = {1, t.dim[0], t.dim[1], t.dim[2]};
     if (m->status != VTA_OK || exact) {
@@ -175,9 +175,9 @@ static vta_status read_ends(vtac_coreml *c, vtac_wire layer, const coreml_kind *
     }
     VTA_TRY(c->net.maker.status);
     for (uint32_t i = 0; i < c->in_count; i++) {
-        if (vtac_coreml_type(c, i)->rank != 4) {
+        if (vtac_coreml_type(c, i).rank != 4) {
             return vta_fail(c->net.maker.diag, VTA_UNSUPPORTED,
-                            "an input of %u axes; those of pictures are taken", vtac_coreml_type(c, i)->rank);
+                            "an input of %u axes; those of pictures are taken", vtac_coreml_type(c, i).rank);
         }
     }
     return c->in_count >= kind->min && c->in_count <= kind->max && c->out_count > 0
@@ -229,9 +229,9 @@ static void add_output(vtac_coreml *c, const char *name, bool exact)
 {
     vtac_import_builder *m = &c->net.maker;
     vtac_id y = vtac_layered_get(&c->net, name);
-    const vtac_type *type = vtac_made_type(m, y);
-    if (m->status == VTA_OK && !exact && type->rank == 4 && type->dim[0] == 1) {
-        const int64_t dims[] = {type->dim[1], type->dim[2], type->dim[3]};
+    const vtac_type type = vtac_made_type(m, y);
+    if (m->status == VTA_OK && !exact && type.rank == 4 && type.dim[0] == 1) {
+        const int64_t dims[] = {type.dim[1], type.dim[2], type.dim[3]};
         y = vtac_make_reshape(m, y, dims, 3);
     }
     vtac_layered_add_output(&c->net, name, y);

@@ -14,7 +14,7 @@ static vtac_id x_of(vtac_coreml *c)
     return vtac_coreml_argument(c, "x", true);
 }
 
-static const vtac_type *type_of(const vtac_coreml *c, vtac_id id)
+static vtac_type type_of(const vtac_coreml *c, vtac_id id)
 {
     return vtac_made_type(&c->net.maker, id);
 }
@@ -196,7 +196,7 @@ void vtac_coreml_do_conv(vtac_coreml *c, const char *how)
     vtac_import_builder *m = &c->net.maker;
     const vtac_id x = x_of(c);
     const vtac_id weight = vtac_coreml_argument(c, "weight", true);
-    const vtac_type type = *type_of(c, weight);
+    const vtac_type type = type_of(c, weight);
     vtac_import_window w;
     (void)how;
     if (m->status != VTA_OK || type.rank < 3 || type.rank > 5) {
@@ -217,7 +217,7 @@ void vtac_coreml_do_conv_transpose(vtac_coreml *c, const char *how)
     vtac_import_builder *m = &c->net.maker;
     const vtac_id x = x_of(c);
     const vtac_id weight = vtac_coreml_argument(c, "weight", true);
-    const uint32_t rank = type_of(c, weight)->rank;
+    const uint32_t rank = type_of(c, weight).rank;
     vtac_import_window w;
     (void)how;
     if (m->status != VTA_OK || rank < 3 || rank > 5 || read_window(c, rank - 2, &w) != VTAC_WINDOW_FLOOR ||
@@ -238,7 +238,7 @@ void vtac_coreml_do_pool(vtac_coreml *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
     const vtac_id x = x_of(c);
-    const uint32_t rank = type_of(c, x)->rank;
+    const uint32_t rank = type_of(c, x).rank;
     int64_t kernel[2 * VTAC_WINDOW_AXES];
     vtac_import_window w;
     if (m->status != VTA_OK || rank < 3 || rank > 5) {
@@ -258,7 +258,7 @@ void vtac_coreml_do_pool(vtac_coreml *c, const char *how)
 void vtac_coreml_do_linear(vtac_coreml *c, const char *how)
 {
     const vtac_id x = x_of(c);
-    const uint32_t rank = type_of(c, x)->rank;
+    const uint32_t rank = type_of(c, x).rank;
     (void)how;
     if (rank < 1) {
         vtac_make_fail(&c->net.maker, VTA_INVALID, "an input of %u axes", rank);
@@ -277,7 +277,7 @@ void vtac_coreml_do_matmul(vtac_coreml *c, const char *how)
     (void)how;
     for (uint32_t i = 0; i < 2; i++) {
         in[i] = vtac_coreml_argument(c, names[i][0], true);
-        const uint32_t rank = type_of(c, in[i])->rank;
+        const uint32_t rank = type_of(c, in[i]).rank;
         if (!flag(c, names[i][1], false)) {
             continue;
         }
@@ -306,7 +306,7 @@ static vtac_id row_or(vtac_coreml *c, const char *name, float number, int64_t co
 void vtac_coreml_do_batch_norm(vtac_coreml *c, const char *how)
 {
     const vtac_id x = x_of(c);
-    const int64_t channels = type_of(c, x)->rank > 1 ? type_of(c, x)->dim[1] : 1;
+    const int64_t channels = type_of(c, x).rank > 1 ? type_of(c, x).dim[1] : 1;
     const vtac_id rows[] = {row_or(c, "gamma", 1.0F, channels), row_or(c, "beta", 0.0F, channels),
                             vtac_coreml_argument(c, "mean", true), vtac_coreml_argument(c, "variance", true)};
     (void)how;
@@ -316,7 +316,7 @@ void vtac_coreml_do_batch_norm(vtac_coreml *c, const char *how)
 void vtac_coreml_do_instance_norm(vtac_coreml *c, const char *how)
 {
     const vtac_id x = x_of(c);
-    const int64_t channels = type_of(c, x)->rank > 1 ? type_of(c, x)->dim[1] : 1;
+    const int64_t channels = type_of(c, x).rank > 1 ? type_of(c, x).dim[1] : 1;
     const vtac_attr attr = vtac_attr_of_float("epsilon", vtac_coreml_real(c, "epsilon", 1e-5));
     const vtac_id in[] = {x, row_or(c, "gamma", 1.0F, channels), row_or(c, "beta", 0.0F, channels)};
     (void)how;
@@ -328,7 +328,7 @@ void vtac_coreml_do_layer_norm(vtac_coreml *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
     const vtac_id x = x_of(c);
-    const vtac_type type = *type_of(c, x);
+    const vtac_type type = type_of(c, x);
     int64_t axes[VTAC_MAX_RANK];
     const uint32_t count = vtac_coreml_ints(c, "axes", axes, VTAC_MAX_RANK);
     const uint32_t first = count > 0 && count <= type.rank ? type.rank - count : 0;
@@ -458,7 +458,7 @@ void vtac_coreml_do_binary(vtac_coreml *c, const char *how)
 void vtac_coreml_do_reduce(vtac_coreml *c, const char *how)
 {
     const vtac_id x = x_of(c);
-    const uint32_t rank = type_of(c, x)->rank;
+    const uint32_t rank = type_of(c, x).rank;
     int64_t axes[VTAC_MAX_RANK];
     uint32_t count = vtac_coreml_ints(c, "axes", axes, VTAC_MAX_RANK);
     for (uint32_t a = 0; count == 0 && a < rank; a++) {
@@ -513,7 +513,7 @@ void vtac_coreml_do_stack(vtac_coreml *c, const char *how)
     vtac_import_builder *m = &c->net.maker;
     vtac_id parts[COREML_MAX_ENDS];
     const uint32_t count = vtac_coreml_arguments(c, "values", parts, COREML_MAX_ENDS);
-    const int64_t rank = count > 0 ? type_of(c, parts[0])->rank : 0;
+    const int64_t rank = count > 0 ? type_of(c, parts[0]).rank : 0;
     int64_t axis = vtac_coreml_int(c, "axis", 0, -rank - 1, rank);
     (void)how;
     axis = axis < 0 ? axis + rank + 1 : axis;
@@ -529,7 +529,7 @@ void vtac_coreml_do_split(vtac_coreml *c, const char *how)
     vtac_import_builder *m = &c->net.maker;
     const vtac_id x = x_of(c);
     const uint32_t axis = axis_argument(c, x, 0);
-    const int64_t size = type_of(c, x)->rank > axis ? type_of(c, x)->dim[axis] : 0;
+    const int64_t size = type_of(c, x).rank > axis ? type_of(c, x).dim[axis] : 0;
     int64_t sizes[COREML_MAX_ENDS];
     const uint32_t given = vtac_coreml_ints(c, "split_sizes", sizes, COREML_MAX_ENDS);
     int64_t begin = 0;
@@ -582,7 +582,7 @@ void vtac_coreml_do_slice(vtac_coreml *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
     const vtac_id x = x_of(c);
-    const vtac_type type = *type_of(c, x);
+    const vtac_type type = type_of(c, x);
     int64_t begin[VTAC_MAX_RANK];
     int64_t end[VTAC_MAX_RANK];
     int64_t step[VTAC_MAX_RANK];
@@ -615,7 +615,7 @@ void vtac_coreml_do_slice(vtac_coreml *c, const char *how)
     const vtac_id in[] = {x, vtac_make_ints(m, begin, count), vtac_make_ints(m, end, count),
                           vtac_make_ints(m, axes, count), vtac_make_ints(m, step, count)};
     const vtac_id y = vtac_make(m, VTAC_OP_SLICE, in, 5, NULL, 0);
-    const vtac_type made = *type_of(c, y);
+    const vtac_type made = type_of(c, y);
     for (uint32_t a = 0; a < count; a++) {
         if (masks[2] != count || gone[a] == 0) {
             dims[left++] = made.dim[a];
@@ -629,7 +629,7 @@ void vtac_coreml_do_pad(vtac_coreml *c, const char *how)
 {
     vtac_import_builder *m = &c->net.maker;
     const vtac_id x = x_of(c);
-    const uint32_t rank = type_of(c, x)->rank;
+    const uint32_t rank = type_of(c, x).rank;
     const char *mode = vtac_coreml_word(c, "mode", "constant");
     int64_t given[2 * VTAC_MAX_RANK];
     int64_t pads[2 * VTAC_MAX_RANK] = {0};
@@ -674,7 +674,7 @@ void vtac_coreml_do_upsample(vtac_coreml *c, const char *how)
 {
     static const char *const names[] = {"scale_factor_height", "scale_factor_width"};
     const vtac_id x = x_of(c);
-    const vtac_type type = *type_of(c, x);
+    const vtac_type type = type_of(c, x);
     const bool bilinear = how[0] == 'l';
     int64_t size[2];
     for (uint32_t a = 0; a < 2; a++) {

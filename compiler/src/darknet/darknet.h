@@ -56,8 +56,8 @@ void vtac_darknet_apply_norm(const vtac_darknet_norm *n, float *weights, float *
 
 vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise);
 vtac_id vtac_darknet_number(vtac_import_builder *m, double value);
-/* The axes of a value, which must be of that rank. */
-const int64_t *vtac_darknet_dims(vtac_darknet *d, vtac_id x, uint32_t rank);
+/* The type of a value, which must be of that rank; axes of 1 after a fault. */
+vtac_type vtac_darknet_type(vtac_darknet *d, vtac_id x, uint32_t rank);
 vtac_id vtac_darknet_flattened(vtac_darknet *d, vtac_id x); /* [batch][rest] */
 
 /* ---- matrix.c */

@@ -20,7 +20,7 @@ static vtac_id pool_of(vtac_darknet *d, vtac_id x, vtac_op op)
     const int64_t kernel[] = {size, size};
     const int64_t before = padding / 2;
     const int64_t pads[] = {before, before, padding - before, padding - before};
-    (void)vtac_darknet_dims(d, x, 4);
+    (void)vtac_darknet_type(d, x, 4);
     const int64_t blur = vtac_darknet_option(d, "antialiasing", 0, 0, 2);
     const int64_t ones[] = {1, 1};
     if (vtac_darknet_option(d, "avgpool_depth", 0, 0, 1) != 0) {
@@ -37,14 +37,16 @@ static vtac_id pool_of(vtac_darknet *d, vtac_id x, vtac_op op)
 static vtac_id max_of_channels(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t *dim = vtac_darknet_dims(d, x, 4);
+    const vtac_type shape = vtac_darknet_type(d, x, 4);
     const int64_t out = vtac_darknet_option(d, "out_channels", 1, 1, MAX_SIZE);
     const int64_t axis[] = {1};
-    if (m->status != VTA_OK || dim[1] % out != 0) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels from %lld", (long long)out, (long long)dim[1]);
+    if (m->status != VTA_OK || shape.dim[1] % out != 0) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels from %lld", (long long)out,
+                       (long long)shape.dim[1]);
         return 0;
     }
-    x = vtac_make_reshape(m, x, (int64_t[]){dim[0], dim[1] / out, out, dim[2], dim[3]}, 5);
+    x = vtac_make_reshape(m, x,
+                          (int64_t[]){shape.dim[0], shape.dim[1] / out, out, shape.dim[2], shape.dim[3]}, 5);
     return vtac_make_reduce(m, VTAC_OP_REDUCE_MAX, x, axis, 1, false);
 }
 
@@ -63,7 +65,7 @@ static vtac_id local_avgpool(vtac_darknet *d, vtac_id x)
 
 static vtac_id import_avgpool(vtac_darknet *d, vtac_id x)
 {
-    (void)vtac_darknet_dims(d, x, 4);
+    (void)vtac_darknet_type(d, x, 4);
     return vtac_make1(&d->maker, VTAC_OP_GLOBAL_AVERAGE_POOL, x);
 }
 
@@ -100,7 +102,8 @@ static vtac_id import_route(vtac_darknet *d, vtac_id x)
     const int64_t group = vtac_darknet_option(d, "group_id", 0, 0, MAX_SIZE);
     for (size_t i = 0; i < count; i++) {
         parts[i] = earlier_layer(d, from[i]);
-        const int64_t channels = vtac_darknet_dims(d, parts[i], vtac_made_type(&d->maker, parts[i])->rank)[1];
+        const int64_t channels =
+            vtac_darknet_type(d, parts[i], vtac_made_type(&d->maker, parts[i]).rank).dim[1];
         if (groups > 1 && (channels % groups != 0 || group >= groups)) {
             vtac_make_fail(&d->maker, VTA_INVALID, "group %lld of %lld in %lld channels", (long long)group,
                            (long long)groups, (long long)channels);
@@ -116,7 +119,7 @@ static vtac_id import_route(vtac_darknet *d, vtac_id x)
 /* y with the channels of x: some are left out, or zeros added. */
 static vtac_id fit_channels(vtac_darknet *d, vtac_id y, int64_t channels)
 {
-    const int64_t own = vtac_darknet_dims(d, y, 4)[1];
+    const int64_t own = vtac_darknet_type(d, y, 4).dim[1];
     if (own > channels) {
         return vtac_make_slice(&d->maker, y, 1, 0, channels);
     }
@@ -128,14 +131,14 @@ static vtac_id fit_channels(vtac_darknet *d, vtac_id y, int64_t channels)
 static vtac_id fit_places(vtac_darknet *d, vtac_id y, const int64_t *to)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t *dim = vtac_darknet_dims(d, y, 4);
-    const int64_t step = to[2] > 0 ? dim[2] / to[2] : 1;
-    if (dim[2] == to[2] && dim[3] == to[3]) {
+    const vtac_type shape = vtac_darknet_type(d, y, 4);
+    const int64_t step = to[2] > 0 ? shape.dim[2] / to[2] : 1;
+    if (shape.dim[2] == to[2] && shape.dim[3] == to[3]) {
         return y;
     }
-    if (m->status != VTA_OK || step < 2 || to[3] < 1 || dim[3] / to[3] != step) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "planes of %lld x %lld added to %lld x %lld", (long long)dim[2],
-                       (long long)dim[3], (long long)to[2], (long long)to[3]);
+    if (m->status != VTA_OK || step < 2 || to[3] < 1 || shape.dim[3] / to[3] != step) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "planes of %lld x %lld added to %lld x %lld",
+                       (long long)shape.dim[2], (long long)shape.dim[3], (long long)to[2], (long long)to[3]);
         return 0;
     }
     const int64_t zeros[] = {0, 0};
@@ -187,8 +190,7 @@ static vtac_id import_shortcut(vtac_darknet *d, vtac_id x)
     const size_t count = from_layers(d, "from", from);
     const char *weighted = vtac_cfg_text(d->section, "weights_type");
     const bool has_weights = weighted != NULL && strcmp(weighted, "none") != 0;
-    vtac_type type = {VTAC_F32, 4, {0}};
-    memcpy(type.dim, vtac_darknet_dims(d, x, 4), 4 * sizeof *type.dim);
+    vtac_type type = vtac_darknet_type(d, x, 4);
     int64_t each = 0;
     const float *w =
         has_weights && m->status == VTA_OK ? shortcut_weights(d, count + 1, type.dim[1], &each) : NULL;
@@ -213,8 +215,8 @@ static vtac_id import_upsample(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t stride = vtac_darknet_option(d, "stride", 2, 1, 256);
-    const int64_t *dim = vtac_darknet_dims(d, x, 4);
-    const int64_t sizes[] = {dim[0], dim[1], dim[2] * stride, dim[3] * stride};
+    const vtac_type shape = vtac_darknet_type(d, x, 4);
+    const int64_t sizes[] = {shape.dim[0], shape.dim[1], shape.dim[2] * stride, shape.dim[3] * stride};
     const char *scale = vtac_cfg_text(d->section, "scale");
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", "nearest"),
                                vtac_attr_of_string("nearest_mode", "floor"),
@@ -230,13 +232,13 @@ static vtac_id import_upsample(vtac_darknet *d, vtac_id x)
 static vtac_id reorg_back(vtac_darknet *d, vtac_id x, int64_t s)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t *dim = vtac_darknet_dims(d, x, 4);
-    const int64_t n = dim[0];
-    const int64_t c = dim[1] / (s * s);
-    const int64_t h = dim[2];
-    const int64_t w = dim[3];
-    if (m->status != VTA_OK || dim[1] % (s * s) != 0) {
-        vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels by %lld in reverse", (long long)dim[1],
+    const vtac_type shape = vtac_darknet_type(d, x, 4);
+    const int64_t n = shape.dim[0];
+    const int64_t c = shape.dim[1] / (s * s);
+    const int64_t h = shape.dim[2];
+    const int64_t w = shape.dim[3];
+    if (m->status != VTA_OK || shape.dim[1] % (s * s) != 0) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "%lld channels by %lld in reverse", (long long)shape.dim[1],
                        (long long)s);
         return 0;
     }
@@ -250,11 +252,11 @@ static vtac_id import_reorg(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t s = vtac_darknet_option(d, "stride", 1, 1, 256);
-    const int64_t *dim = vtac_darknet_dims(d, x, 4);
-    const int64_t n = dim[0];
-    const int64_t c = dim[1];
-    const int64_t h = dim[2];
-    const int64_t w = dim[3];
+    const vtac_type shape = vtac_darknet_type(d, x, 4);
+    const int64_t n = shape.dim[0];
+    const int64_t c = shape.dim[1];
+    const int64_t h = shape.dim[2];
+    const int64_t w = shape.dim[3];
     const bool plain = strcmp(d->section->type, "reorg3d") == 0;
     if (vtac_darknet_option(d, "reverse", 0, 0, 1) != 0 && !plain) {
         return reorg_back(d, x, s);
@@ -308,15 +310,16 @@ static vtac_id import_softmax(vtac_darknet *d, vtac_id x)
         return vtac_make(m, VTAC_OP_SOFTMAX, &x, 1, &channels, 1);
     }
     x = vtac_darknet_flattened(d, x);
-    const int64_t *dim = vtac_darknet_dims(d, x, 2);
-    const int64_t shape[] = {dim[0], groups, dim[1] / groups};
-    const int64_t whole[] = {dim[0], dim[1]};
+    const vtac_type rows = vtac_darknet_type(d, x, 2);
+    const int64_t shape[] = {rows.dim[0], groups, rows.dim[1] / groups};
+    const int64_t whole[] = {rows.dim[0], rows.dim[1]};
     const vtac_attr axis = vtac_attr_of_int("axis", -1);
     if (vtac_cfg_text(d->section, "tree") != NULL) {
         return vtac_darknet_tree(d, x, vtac_cfg_text(d->section, "tree"));
     }
-    if (dim[1] % groups != 0) {
-        vtac_make_fail(m, VTA_INVALID, "%lld classes in %lld groups", (long long)dim[1], (long long)groups);
+    if (rows.dim[1] % groups != 0) {
+        vtac_make_fail(m, VTA_INVALID, "%lld classes in %lld groups", (long long)rows.dim[1],
+                       (long long)groups);
         return 0;
     }
     x = vtac_make_reshape(m, x, shape, 3);
@@ -328,10 +331,10 @@ static vtac_id import_softmax(vtac_darknet *d, vtac_id x)
 static vtac_id import_crop(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t *dim = vtac_darknet_dims(d, x, 4);
-    const int64_t size[] = {vtac_darknet_option(d, "crop_height", 1, 1, dim[2]),
-                            vtac_darknet_option(d, "crop_width", 1, 1, dim[3])};
-    const int64_t begin[] = {(dim[2] - size[0]) / 2, (dim[3] - size[1]) / 2};
+    const vtac_type shape = vtac_darknet_type(d, x, 4);
+    const int64_t size[] = {vtac_darknet_option(d, "crop_height", 1, 1, shape.dim[2]),
+                            vtac_darknet_option(d, "crop_width", 1, 1, shape.dim[3])};
+    const int64_t begin[] = {(shape.dim[2] - size[0]) / 2, (shape.dim[3] - size[1]) / 2};
     x = vtac_make_slice(m, x, 2, begin[0], begin[0] + size[0]);
     x = vtac_make_slice(m, x, 3, begin[1], begin[1] + size[1]);
     if (vtac_darknet_option(d, "noadjust", 0, 0, 1) != 0) {

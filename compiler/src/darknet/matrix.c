@@ -26,7 +26,7 @@ static void keep_signs(float *weights, int64_t filters, int64_t each)
 vtac_id vtac_darknet_conv(vtac_darknet *d, vtac_id x, const vtac_darknet_window *w)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
+    const int64_t channels = vtac_darknet_type(d, x, 4).dim[1];
     if (m->status != VTA_OK || channels % w->groups != 0 || w->filters % w->groups != 0) {
         vtac_make_fail(m, VTA_INVALID, "%lld channels and %lld filters in %lld groups", (long long)channels,
                        (long long)w->filters, (long long)w->groups);
@@ -65,7 +65,7 @@ vtac_id vtac_darknet_conv(vtac_darknet *d, vtac_id x, const vtac_darknet_window 
 vtac_id vtac_darknet_blurred(vtac_darknet *d, vtac_id x, const int64_t *strides, bool small)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
+    const int64_t channels = vtac_darknet_type(d, x, 4).dim[1];
     const int64_t size = small ? 2 : 3;
     static const float large[] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
     float *weights = vtac_make_room(m, channels * size * size, sizeof *weights);
@@ -142,7 +142,7 @@ vtac_id vtac_darknet_convolutional(vtac_darknet *d, vtac_id x)
 vtac_id vtac_darknet_deconvolutional(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
+    const int64_t channels = vtac_darknet_type(d, x, 4).dim[1];
     const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MAX_SIZE);
     const int64_t size = vtac_darknet_option(d, "size", 1, 1, MAX_SIZE);
     const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MAX_SIZE);
@@ -180,7 +180,7 @@ vtac_id vtac_darknet_deconvolutional(vtac_darknet *d, vtac_id x)
 static vtac_id windows_of(vtac_darknet *d, vtac_id x, int64_t size, int64_t stride, const int64_t *out)
 {
     vtac_import_builder *m = &d->maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     vtac_id taps[256];
     for (int64_t i = 0; i < size * size; i++) {
         const int64_t begin[] = {i / size, i % size};
@@ -201,19 +201,19 @@ static vtac_id windows_of(vtac_darknet *d, vtac_id x, int64_t size, int64_t stri
 vtac_id vtac_darknet_local(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t *dim = vtac_darknet_dims(d, x, 4);
+    const vtac_type shape = vtac_darknet_type(d, x, 4);
     const int64_t filters = vtac_darknet_option(d, "filters", 1, 1, MAX_SIZE);
     const int64_t size = vtac_darknet_option(d, "size", 1, 1, 15);
     const int64_t stride = vtac_darknet_option(d, "stride", 1, 1, MAX_SIZE);
     const int64_t pad = vtac_darknet_option(d, "pad", 0, 0, 1); /* the border itself, whatever the size */
-    const int64_t batch = dim[0];
-    const int64_t each = dim[1] * size * size;
+    const int64_t batch = shape.dim[0];
+    const int64_t each = shape.dim[1] * size * size;
     int64_t out[2];
     for (int a = 0; a < 2; a++) {
-        out[a] = (dim[2 + a] - (pad != 0 ? 1 : size)) / stride + 1;
-        if (dim[2 + a] + 2 * pad < (out[a] - 1) * stride + size || dim[2 + a] + 2 * pad < size) {
+        out[a] = (shape.dim[2 + a] - (pad != 0 ? 1 : size)) / stride + 1;
+        if (shape.dim[2 + a] + 2 * pad < (out[a] - 1) * stride + size || shape.dim[2 + a] + 2 * pad < size) {
             vtac_make_fail(m, VTA_UNSUPPORTED, "windows of %lld with a border of %lld on %lld places",
-                           (long long)size, (long long)pad, (long long)dim[2 + a]);
+                           (long long)size, (long long)pad, (long long)shape.dim[2 + a]);
         }
     }
     const int64_t places = out[0] * out[1];
@@ -243,7 +243,7 @@ vtac_id vtac_darknet_dense(vtac_darknet *d, vtac_id x, int64_t outputs, bool nor
 {
     vtac_import_builder *m = &d->maker;
     x = vtac_darknet_flattened(d, x);
-    const int64_t inputs = vtac_darknet_dims(d, x, 2)[1];
+    const int64_t inputs = vtac_darknet_type(d, x, 2).dim[1];
     if (m->status != VTA_OK || inputs > (1 << 30) / outputs) {
         vtac_make_fail(m, VTA_RANGE, "%lld inputs to %lld outputs", (long long)inputs, (long long)outputs);
         return 0;

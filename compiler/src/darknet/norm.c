@@ -15,8 +15,8 @@
 vtac_id vtac_darknet_batchnorm(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const vtac_type given = *vtac_made_type(m, x);
-    const int64_t channels = vtac_darknet_dims(d, x, given.rank)[1];
+    const vtac_type given = vtac_made_type(m, x);
+    const int64_t channels = vtac_darknet_type(d, x, given.rank).dim[1];
     float *offset = vtac_darknet_take(d, channels);
     float *factor = vtac_make_room(m, channels, sizeof *factor);
     const vtac_darknet_norm norm = vtac_darknet_take_norm(d, channels);
@@ -38,7 +38,7 @@ vtac_id vtac_darknet_batchnorm(vtac_darknet *d, vtac_id x)
 vtac_id vtac_darknet_lrn(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t channels = vtac_darknet_dims(d, x, 4)[1];
+    const int64_t channels = vtac_darknet_type(d, x, 4).dim[1];
     const int64_t size = vtac_darknet_option(d, "size", 5, 1, 1 << 12);
     const double alpha = vtac_cfg_float(d->section, "alpha", 0.0001);
     const double beta = vtac_cfg_float(d->section, "beta", 0.75);
@@ -137,7 +137,7 @@ static bool read_tree(const vtac_darknet *d, const char *path, vta_lines *tree)
 vtac_id vtac_darknet_tree(vtac_darknet *d, vtac_id x, const char *path)
 {
     vtac_import_builder *m = &d->maker;
-    const int64_t classes = vtac_darknet_dims(d, x, 2)[1];
+    const int64_t classes = vtac_darknet_type(d, x, 2).dim[1];
     vta_lines tree = {.line = NULL};
     const bool found = m->status == VTA_OK && read_tree(d, path, &tree);
     int64_t *ends = vtac_make_room(m, classes + 1, sizeof *ends);

@@ -66,7 +66,7 @@ vtac_id vtac_darknet_rnn(vtac_darknet *d, vtac_id x)
 {
     const int64_t outputs = vtac_darknet_option(d, "output", 1, 1, MAX_SIZE);
     const int64_t units = vtac_darknet_option(d, "hidden", outputs, 1, MAX_SIZE);
-    const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
+    const int64_t batch = vtac_darknet_type(d, vtac_darknet_flattened(d, x), 2).dim[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
     const vtac_id before = recall_state(d, &type, &at);
@@ -85,7 +85,7 @@ vtac_id vtac_darknet_rnn(vtac_darknet *d, vtac_id x)
 
 vtac_id vtac_darknet_crnn(vtac_darknet *d, vtac_id x)
 {
-    const int64_t *dim = vtac_darknet_dims(d, x, 4);
+    const vtac_type shape = vtac_darknet_type(d, x, 4);
     const int64_t size = vtac_darknet_option(d, "size", 3, 1, 31);
     vtac_darknet_window w = {.filters = vtac_darknet_option(d, "hidden_filters", 1, 1, MAX_SIZE),
                              .size = size,
@@ -94,7 +94,7 @@ vtac_id vtac_darknet_crnn(vtac_darknet *d, vtac_id x)
                              .spread = vtac_darknet_option(d, "dilation", 1, 1, MAX_SIZE),
                              .groups = vtac_darknet_option(d, "groups", 1, 1, MAX_SIZE),
                              .normal = is_normal(d)};
-    const vtac_type type = {VTAC_F32, 4, {dim[0], w.filters, dim[2], dim[3]}};
+    const vtac_type type = {VTAC_F32, 4, {shape.dim[0], w.filters, shape.dim[2], shape.dim[3]}};
     uint32_t at;
     const vtac_id before = recall_state(d, &type, &at);
     const vtac_id given = vtac_darknet_activate(d, vtac_darknet_conv(d, x, &w), "logistic");
@@ -110,7 +110,7 @@ vtac_id vtac_darknet_gru(vtac_darknet *d, vtac_id x)
 {
     vtac_import_builder *m = &d->maker;
     const int64_t units = vtac_darknet_option(d, "output", 1, 1, MAX_SIZE);
-    const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
+    const int64_t batch = vtac_darknet_type(d, vtac_darknet_flattened(d, x), 2).dim[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t at;
     const vtac_id before = recall_state(d, &type, &at);
@@ -135,7 +135,7 @@ vtac_id vtac_darknet_lstm(vtac_darknet *d, vtac_id x)
     enum { FORGET, INPUT, CELL, OUTPUT, GATES };
     vtac_import_builder *m = &d->maker;
     const int64_t units = vtac_darknet_option(d, "output", 1, 1, MAX_SIZE);
-    const int64_t batch = vtac_darknet_dims(d, vtac_darknet_flattened(d, x), 2)[0];
+    const int64_t batch = vtac_darknet_type(d, vtac_darknet_flattened(d, x), 2).dim[0];
     const vtac_type type = {VTAC_F32, 2, {batch, units}};
     uint32_t places[2];
     const vtac_id before = recall_state(d, &type, &places[0]);

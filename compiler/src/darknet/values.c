@@ -100,20 +100,20 @@ vtac_id vtac_darknet_activate(vtac_darknet *d, vtac_id x, const char *otherwise)
 
 /* ---- what comes in */
 
-const int64_t *vtac_darknet_dims(vtac_darknet *d, vtac_id x, uint32_t rank)
+vtac_type vtac_darknet_type(vtac_darknet *d, vtac_id x, uint32_t rank)
 {
-    static const int64_t none[VTAC_MAX_RANK] = {1, 1, 1, 1};
-    const vtac_type *type = vtac_made_type(&d->maker, x);
-    if (d->maker.status == VTA_OK && type->rank != rank) {
-        vtac_make_fail(&d->maker, VTA_INVALID, "the layer before has %u axes, it needs %u", type->rank, rank);
+    static const vtac_type ones = {.dtype = VTAC_F32, .rank = VTAC_MAX_RANK, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
+    const vtac_type type = vtac_made_type(&d->maker, x);
+    if (d->maker.status == VTA_OK && type.rank != rank) {
+        vtac_make_fail(&d->maker, VTA_INVALID, "the layer before has %u axes, it needs %u", type.rank, rank);
     }
-    return d->maker.status == VTA_OK ? type->dim : none;
+    return d->maker.status == VTA_OK ? type : ones;
 }
 
 vtac_id vtac_darknet_flattened(vtac_darknet *d, vtac_id x)
 {
-    const vtac_type *type = vtac_made_type(&d->maker, x);
-    const int64_t batch = type->rank > 0 ? type->dim[0] : 1;
-    const int64_t count = vtac_type_elements(type);
+    const vtac_type type = vtac_made_type(&d->maker, x);
+    const int64_t batch = type.rank > 0 ? type.dim[0] : 1;
+    const int64_t count = vtac_type_elements(&type);
     return vtac_make_reshape(&d->maker, x, (int64_t[]){batch, batch > 0 ? count / batch : 0}, 2);
 }

@@ -31,23 +31,23 @@ vtac_id vtac_make_weights(vtac_import_builder *m, const vtac_type *type, const v
 
 vtac_id vtac_make_along(vtac_import_builder *m, vtac_op op, vtac_id x, vtac_id row, uint32_t axis)
 {
-    const vtac_type *type = vtac_made_type(m, x);
-    const int64_t count = vtac_type_elements(vtac_made_type(m, row));
+    const vtac_type type = vtac_made_type(m, x);
+    const int64_t count = vtac_made_elements(m, row);
     int64_t dims[VTAC_MAX_RANK] = {count, 1, 1, 1, 1, 1, 1, 1};
     if (m->status != VTA_OK) {
         return 0;
     }
-    if (axis >= type->rank || (count != 1 && count != type->dim[axis])) {
+    if (axis >= type.rank || (count != 1 && count != type.dim[axis])) {
         vtac_make_fail(m, VTA_INVALID, "%lld numbers along axis %u, which has %lld elements",
-                       (long long)count, axis, axis < type->rank ? (long long)type->dim[axis] : 0LL);
+                       (long long)count, axis, axis < type.rank ? (long long)type.dim[axis] : 0LL);
         return 0;
     }
-    return vtac_make2(m, op, x, vtac_make_reshape(m, row, dims, type->rank - axis));
+    return vtac_make2(m, op, x, vtac_make_reshape(m, row, dims, type.rank - axis));
 }
 
 vtac_id vtac_make_with(vtac_import_builder *m, vtac_op op, vtac_id x, double number)
 {
-    return x == 0 ? 0 : vtac_make2(m, op, x, vtac_make_number(m, vtac_made_type(m, x)->dtype, number));
+    return x == 0 ? 0 : vtac_make2(m, op, x, vtac_make_number(m, vtac_made_type(m, x).dtype, number));
 }
 
 vtac_id vtac_make_linear(vtac_import_builder *m, vtac_id x, double scale, double shift)
@@ -65,7 +65,7 @@ vtac_id vtac_make_batch_norm(vtac_import_builder *m, vtac_id x, const vtac_id ro
 
 vtac_id vtac_make_turned(vtac_import_builder *m, vtac_id x)
 {
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     int64_t order[VTAC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     if (rank < 2) {
         return x;
@@ -77,10 +77,10 @@ vtac_id vtac_make_turned(vtac_import_builder *m, vtac_id x)
 
 vtac_id vtac_make_rows(vtac_import_builder *m, vtac_id x, uint32_t axis)
 {
-    const vtac_type *type = vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     int64_t dims[2] = {1, 1};
-    for (uint32_t a = 0; a < type->rank; a++) {
-        dims[a < axis ? 0 : 1] *= type->dim[a];
+    for (uint32_t a = 0; a < type.rank; a++) {
+        dims[a < axis ? 0 : 1] *= type.dim[a];
     }
     return vtac_make_reshape(m, x, dims, 2);
 }
@@ -88,7 +88,7 @@ vtac_id vtac_make_rows(vtac_import_builder *m, vtac_id x, uint32_t axis)
 vtac_id vtac_make_dense(vtac_import_builder *m, vtac_id x, uint32_t axis, vtac_id weight, bool turned,
                         vtac_id bias)
 {
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const vtac_attr flip = vtac_attr_of_int("transB", turned ? 0 : 1);
     const vtac_id in[] = {vtac_make_rows(m, x, axis), weight, bias};
     const vtac_id y = vtac_make(m, VTAC_OP_GEMM, in, 3, &flip, 1);
@@ -99,7 +99,7 @@ vtac_id vtac_make_dense(vtac_import_builder *m, vtac_id x, uint32_t axis, vtac_i
     for (uint32_t a = 0; a < axis; a++) {
         to.dim[a] = type.dim[a];
     }
-    to.dim[axis] = vtac_made_type(m, y)->dim[1];
+    to.dim[axis] = vtac_made_type(m, y).dim[1];
     return vtac_make_reshape(m, y, to.dim, to.rank);
 }
 
@@ -117,7 +117,7 @@ vtac_id vtac_make_leaky(vtac_import_builder *m, vtac_id x, double alpha)
 
 vtac_id vtac_make_prelu(vtac_import_builder *m, vtac_id x, vtac_id slopes)
 {
-    return vtac_make_along(m, VTAC_OP_PRELU, x, slopes, vtac_made_type(m, x)->rank > 1 ? 1 : 0);
+    return vtac_make_along(m, VTAC_OP_PRELU, x, slopes, vtac_made_type(m, x).rank > 1 ? 1 : 0);
 }
 
 /* The mean of squares of size x size places, padding counted, to a power. */
@@ -158,15 +158,15 @@ vtac_id vtac_make_unit(vtac_import_builder *m, vtac_id x, const int64_t *axes, u
 vtac_id vtac_make_resized(vtac_import_builder *m, vtac_id x, int64_t rows, int64_t columns, const char *mode,
                           const char *places)
 {
-    const vtac_type *type = vtac_made_type(m, x);
-    const int64_t sizes[] = {type->dim[0], type->dim[1], rows, columns};
+    const vtac_type type = vtac_made_type(m, x);
+    const int64_t sizes[] = {type.dim[0], type.dim[1], rows, columns};
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", mode),
                                vtac_attr_of_string("nearest_mode", "floor"),
                                vtac_attr_of_string("coordinate_transformation_mode", places)};
     if (m->status == VTA_OK &&
-        (type->rank != 4 || rows < 1 || columns < 1 || rows > VTAC_WINDOW_MAX || columns > VTAC_WINDOW_MAX)) {
+        (type.rank != 4 || rows < 1 || columns < 1 || rows > VTAC_WINDOW_MAX || columns > VTAC_WINDOW_MAX)) {
         vtac_make_fail(m, VTA_INVALID, "%lld x %lld of an input of %u axes", (long long)rows,
-                       (long long)columns, type->rank);
+                       (long long)columns, type.rank);
     }
     if (m->status != VTA_OK) {
         return 0;
@@ -177,7 +177,7 @@ vtac_id vtac_make_resized(vtac_import_builder *m, vtac_id x, int64_t rows, int64
 
 vtac_id vtac_make_shuffled(vtac_import_builder *m, vtac_id x, int64_t groups)
 {
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     if (m->status == VTA_OK && (type.rank != 4 || groups < 1 || type.dim[1] % groups != 0)) {
         vtac_make_fail(m, VTA_INVALID, "%lld groups of the channels of an input of %u axes",
                        (long long)groups, type.rank);
@@ -192,7 +192,7 @@ vtac_id vtac_make_shuffled(vtac_import_builder *m, vtac_id x, int64_t groups)
 
 uint32_t vtac_axis_of(vtac_import_builder *m, vtac_id x, int64_t axis)
 {
-    const int64_t rank = vtac_made_type(m, x)->rank;
+    const int64_t rank = vtac_made_type(m, x).rank;
     const int64_t at = axis < 0 ? axis + rank : axis;
     if (m->status == VTA_OK && (at < 0 || at >= rank)) {
         vtac_make_fail(m, VTA_INVALID, "axis %lld of %lld", (long long)axis, (long long)rank);

@@ -219,10 +219,21 @@ vtac_attr vtac_attr_of_ints(const char *name, const int64_t *values, size_t coun
 
 /* ---- nodes that importers need often */
 
-const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id)
+vtac_type vtac_made_type(const vtac_import_builder *m, vtac_id id)
 {
-    static const vtac_type none = {.rank = 0};
-    return id == 0 ? &none : &m->graph->values[id].type;
+    return id == 0 ? (vtac_type){.rank = 0} : m->graph->values[id].type;
+}
+
+int64_t vtac_made_elements(const vtac_import_builder *m, vtac_id id)
+{
+    const vtac_type type = vtac_made_type(m, id);
+    return vtac_type_elements(&type);
+}
+
+bool vtac_made_alike(const vtac_import_builder *m, vtac_id a, vtac_id b)
+{
+    const vtac_type x = vtac_made_type(m, a), y = vtac_made_type(m, b);
+    return vtac_type_equal(&x, &y);
 }
 
 const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id)
@@ -232,7 +243,7 @@ const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id)
 
 vtac_id vtac_make_cast(vtac_import_builder *m, vtac_id x, vtac_dtype to)
 {
-    if (x == 0 || vtac_made_type(m, x)->dtype == to) {
+    if (x == 0 || vtac_made_type(m, x).dtype == to) {
         return x;
     }
     const vtac_attr attr = vtac_attr_of_string("to", vtac_dtype_name(to));
@@ -241,16 +252,16 @@ vtac_id vtac_make_cast(vtac_import_builder *m, vtac_id x, vtac_dtype to)
 
 vtac_id vtac_make_reshape(vtac_import_builder *m, vtac_id x, const int64_t *dims, uint32_t rank)
 {
-    const vtac_type *type = vtac_made_type(m, x);
-    vtac_type to = {.dtype = type->dtype, .rank = rank};
+    const vtac_type type = vtac_made_type(m, x);
+    vtac_type to = {.dtype = type.dtype, .rank = rank};
     for (uint32_t i = 0; i < rank; i++) { /* `dims` may be NULL where there are none */
         to.dim[i] = dims[i];
     }
-    if (x != 0 && vtac_type_equal(type, &to)) {
+    if (x != 0 && vtac_type_equal(&type, &to)) {
         return x;
     }
     const vtac_tensor *known = vtac_made_constant(m, x);
-    if (known != NULL && vtac_type_elements(&to) == vtac_type_elements(type)) {
+    if (known != NULL && vtac_type_elements(&to) == vtac_type_elements(&type)) {
         return vtac_make_borrowed(m, &to, known->data);
     }
     const vtac_attr zero = vtac_attr_of_int("allowzero", 1);
@@ -283,14 +294,14 @@ static void transpose_bytes(const vtac_tensor *from, const vtac_type *to, const 
 
 vtac_id vtac_make_transpose(vtac_import_builder *m, vtac_id x, const int64_t *order, uint32_t rank)
 {
-    const vtac_type *type = vtac_made_type(m, x);
-    if (x == 0 || type->rank != rank) {
+    const vtac_type type = vtac_made_type(m, x);
+    if (x == 0 || type.rank != rank) {
         if (m->status == VTA_OK) {
-            vtac_make_fail(m, VTA_INVALID, "%u axes are to be put in order, it has %u", rank, type->rank);
+            vtac_make_fail(m, VTA_INVALID, "%u axes are to be put in order, it has %u", rank, type.rank);
         }
         return 0;
     }
-    vtac_type to = {.dtype = type->dtype, .rank = rank};
+    vtac_type to = {.dtype = type.dtype, .rank = rank};
     bool moves = false;
     int64_t last = -1;
     for (uint32_t i = 0; i < rank; i++) {
@@ -298,7 +309,7 @@ vtac_id vtac_make_transpose(vtac_import_builder *m, vtac_id x, const int64_t *or
             vtac_make_fail(m, VTA_INVALID, "an axis %lld of %u", (long long)order[i], rank);
             return 0;
         }
-        to.dim[i] = type->dim[order[i]];
+        to.dim[i] = type.dim[order[i]];
         if (to.dim[i] != 1) {
             moves = moves || order[i] < last;
             last = order[i];
@@ -332,8 +343,8 @@ vtac_id vtac_make_slice(vtac_import_builder *m, vtac_id x, uint32_t axis, int64_
     const int64_t where = axis;
     const vtac_id in[] = {x, vtac_make_ints(m, &begin, 1), vtac_make_ints(m, &end, 1),
                           vtac_make_ints(m, &where, 1)};
-    const vtac_type *type = vtac_made_type(m, x);
-    return x != 0 && begin == 0 && end == type->dim[axis] ? x : vtac_make(m, VTAC_OP_SLICE, in, 4, NULL, 0);
+    const vtac_type type = vtac_made_type(m, x);
+    return x != 0 && begin == 0 && end == type.dim[axis] ? x : vtac_make(m, VTAC_OP_SLICE, in, 4, NULL, 0);
 }
 
 vtac_id vtac_make_reduce(vtac_import_builder *m, vtac_op op, vtac_id x, const int64_t *axes, uint32_t count,
@@ -346,7 +357,7 @@ vtac_id vtac_make_reduce(vtac_import_builder *m, vtac_op op, vtac_id x, const in
 
 vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double high)
 {
-    const vtac_dtype dtype = vtac_made_type(m, x)->dtype;
+    const vtac_dtype dtype = vtac_made_type(m, x).dtype;
     if (x == 0) {
         return 0;
     }
@@ -359,7 +370,7 @@ vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double hig
 
 vtac_id vtac_make_row_count(vtac_import_builder *m, vtac_id x, int64_t to, vtac_id rest)
 {
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     int64_t pads[2 * VTAC_MAX_RANK] = {0};
     if (x == 0 || type.dim[0] == to) {
         return x;
@@ -398,8 +409,8 @@ bool vtac_are_places(const vtac_type *at, uint32_t rank, const vtac_type *values
 vtac_id vtac_make_placed(vtac_import_builder *m, vtac_id at, const int64_t *shape, uint32_t rank,
                          vtac_id values, vtac_id rest)
 {
-    const vtac_type *places = vtac_made_type(m, at);
-    const int64_t count = places->rank == 0 ? 1 : places->dim[0];
+    const vtac_type places = vtac_made_type(m, at);
+    const int64_t count = places.rank == 0 ? 1 : places.dim[0];
     const vtac_id all = vtac_make2(m, VTAC_OP_EXPAND, rest, vtac_make_ints(m, shape, rank));
     if (count == 0) {
         return all;
@@ -413,7 +424,7 @@ vtac_id vtac_make_placed(vtac_import_builder *m, vtac_id at, const int64_t *shap
 
 vtac_id vtac_make_angle(vtac_import_builder *m, vtac_id y, vtac_id x)
 {
-    const vtac_dtype d = vtac_made_type(m, y)->dtype;
+    const vtac_dtype d = vtac_made_type(m, y).dtype;
     const vtac_id zero = vtac_make_number(m, d, 0.0);
     const vtac_id high = vtac_make1(m, VTAC_OP_ABS, y);
     vtac_id t = vtac_make1(m, VTAC_OP_ATAN, vtac_make2(m, VTAC_OP_DIV, high, vtac_make1(m, VTAC_OP_ABS, x)));

@@ -73,8 +73,10 @@ vtac_id vtac_make_clip(vtac_import_builder *m, vtac_id x, double low, double hig
  * which are known: so that no numbers move. Other rows stay (planes.c). */
 void vtac_make_rows_of_planes(vtac_import_builder *m, vtac_id *x, vtac_id *weights);
 
-/* The type of a value; of id 0 an empty one. */
-const vtac_type *vtac_made_type(const vtac_import_builder *m, vtac_id id);
+/* The type of a value, a copy: the next node that is made moves the values. Of id 0 an empty one. */
+vtac_type vtac_made_type(const vtac_import_builder *m, vtac_id id);
+int64_t vtac_made_elements(const vtac_import_builder *m, vtac_id id);
+bool vtac_made_alike(const vtac_import_builder *m, vtac_id a, vtac_id b); /* the same type */
 /* Contents of a value, if they are known. */
 const vtac_tensor *vtac_made_constant(const vtac_import_builder *m, vtac_id id);
 

@@ -6,7 +6,7 @@
 static vtac_id planes_behind(const vtac_import_builder *m, vtac_id rows)
 {
     const vtac_graph *g = m->graph;
-    const int64_t images = vtac_made_type(m, rows)->dim[0];
+    const int64_t images = vtac_made_type(m, rows).dim[0];
     for (vtac_id id = rows; m->status == VTA_OK && id != 0 && g->values[id].constant == NULL;) {
         const vtac_value *v = &g->values[id];
         const vtac_node *node = v->node == 0 ? NULL : &g->nodes[v->node];
@@ -30,7 +30,7 @@ void vtac_make_rows_of_planes(vtac_import_builder *m, vtac_id *x, vtac_id *weigh
     if (planes == 0 || known == NULL) {
         return;
     }
-    const vtac_type to = *vtac_made_type(m, planes);
+    const vtac_type to = vtac_made_type(m, planes);
     const vtac_type w = known->type;
     if (to.dim[1] * to.dim[2] * to.dim[3] != w.dim[1]) {
         return;

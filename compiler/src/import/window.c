@@ -79,7 +79,7 @@ static bool lay_axis(vtac_import_builder *m, int64_t size, vtac_window_rule rule
 
 bool vtac_lay_window(vtac_import_builder *m, vtac_id x, vtac_window_rule rule, vtac_import_window *w)
 {
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     w->ceil = false;
     if (m->status == VTA_OK && (type.rank != w->axes + 2 || w->axes > VTAC_WINDOW_AXES)) {
         vtac_make_fail(m, VTA_INVALID, "windows over %u axes, the input has %u with batch and channels",

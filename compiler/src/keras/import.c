@@ -474,7 +474,7 @@ static vtac_keras_value at_each_step(vtac_keras *k, const keras_model *m, keras_
 {
     vtac_import_builder *b = &k->maker;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const vtac_type type = *vtac_made_type(b, x);
+    const vtac_type type = vtac_made_type(b, x);
     if (b->status != VTA_OK || type.rank < 3) {
         vtac_make_fail(b, VTA_INVALID, "the input has %u axes, and needs 3 or more", type.rank);
         return (vtac_keras_value){0};
@@ -494,7 +494,7 @@ static vtac_keras_value at_each_step(vtac_keras *k, const keras_model *m, keras_
         }
     }
     const vtac_id made = b->status == VTA_OK ? vtac_keras_plain(k, &y) : 0;
-    const vtac_type inner = *vtac_made_type(b, made);
+    const vtac_type inner = vtac_made_type(b, made);
     if (b->status != VTA_OK || inner.rank < 1 || inner.rank >= VTAC_MAX_RANK || inner.dim[0] != dims[0]) {
         vtac_make_fail(b, VTA_UNSUPPORTED, "a layer at each step that mixes the steps");
         return (vtac_keras_value){0};

@@ -12,7 +12,7 @@ enum { MAX_WINDOWS = 1024 };
 static vtac_id pool_axis(vtac_keras *k, vtac_op op, vtac_id x, uint32_t axis, int64_t windows)
 {
     vtac_import_builder *m = &k->maker;
-    const int64_t size = vtac_made_type(m, x)->dim[axis];
+    const int64_t size = vtac_made_type(m, x).dim[axis];
     const int64_t axes[] = {axis};
     vtac_id parts[MAX_WINDOWS];
     for (int64_t i = 0; i < windows; i++) {
@@ -32,7 +32,7 @@ vtac_keras_value vtac_keras_make_adaptive_pool(vtac_keras *k, const void *how)
     const bool average = kind[0] == 'a';
     const bool first = strcmp(vtac_keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
     vtac_id x = first ? vtac_keras_plain(k, &k->in[0]) : vtac_keras_planes(k, &k->in[0]);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     int64_t to[3] = {1, 1, 1};
     int64_t window[3];
     bool even = true;
@@ -74,8 +74,8 @@ vtac_keras_value vtac_keras_make_auto_contrast(vtac_keras *k, const void *how)
     const double low = cJSON_IsNumber(ends[0]) ? ends[0]->valuedouble : 0.0;
     const double high = cJSON_IsNumber(ends[1]) ? ends[1]->valuedouble : 255.0;
     const int64_t axes[] = {1, 2};
-    if (m->status != VTA_OK || vtac_made_type(m, x)->rank != 4) {
-        vtac_make_fail(m, VTA_INVALID, "the input has %u axes", vtac_made_type(m, x)->rank);
+    if (m->status != VTA_OK || vtac_made_type(m, x).rank != 4) {
+        vtac_make_fail(m, VTA_INVALID, "the input has %u axes", vtac_made_type(m, x).rank);
         return vtac_keras_as_plain(0);
     }
     const vtac_id min = vtac_make_reduce(m, VTAC_OP_REDUCE_MIN, x, axes, 2, true);

@@ -26,7 +26,7 @@ static bool inputs_of(vtac_keras *k, vtac_id *in)
     for (uint32_t i = 0; i < 3; i++) {
         const uint32_t from = order[i] < k->in_count ? order[i] : 1;
         in[i] = vtac_keras_plain(k, &k->in[from]);
-        if (k->maker.status != VTA_OK || vtac_made_type(&k->maker, in[i])->rank != 3) {
+        if (k->maker.status != VTA_OK || vtac_made_type(&k->maker, in[i]).rank != 3) {
             vtac_make_refuse(&k->maker,
                              "attention over inputs that are not [batch][steps][size], or with a mask");
             return false;
@@ -39,7 +39,7 @@ static bool inputs_of(vtac_keras *k, vtac_id *in)
 static vtac_id without_later(vtac_keras *k, vtac_id s)
 {
     vtac_import_builder *m = &k->maker;
-    const vtac_type type = *vtac_made_type(m, s);
+    const vtac_type type = vtac_made_type(m, s);
     const int64_t rows = m->status == VTA_OK ? type.dim[type.rank - 2] : 0;
     const int64_t columns = m->status == VTA_OK ? type.dim[type.rank - 1] : 0;
     const vtac_type shape = {VTAC_F32, 2, {rows, columns}};
@@ -67,7 +67,7 @@ static vtac_id softmax_of(vtac_keras *k, vtac_id x)
 static vtac_id heads_of(vtac_keras *k, vtac_id x, uint32_t weight, int64_t heads, int64_t each)
 {
     vtac_import_builder *m = &k->maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const bool biased = vtac_keras_bool(k, "use_bias", true);
     const vtac_tensor *w = vtac_keras_weight(k, weight, 3);
     if (m->status != VTA_OK || w->type.dim[0] != type.dim[2] || w->type.dim[1] != heads ||
@@ -129,7 +129,7 @@ vtac_keras_value vtac_keras_make_multi_head(vtac_keras *k, const void *how)
     s = vtac_make2(m, VTAC_OP_MATMUL, s, vtac_make_transpose(m, key, (int64_t[]){0, 1, 3, 2}, 4));
     s = softmax_of(k, is_causal(k) ? without_later(k, s) : s);
     vtac_id y = vtac_make_transpose(m, vtac_make2(m, VTAC_OP_MATMUL, s, v), (int64_t[]){0, 2, 1, 3}, 4);
-    const vtac_type type = *vtac_made_type(m, y);
+    const vtac_type type = vtac_made_type(m, y);
     y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], heads * valued}, 3);
     const vtac_tensor *w = vtac_keras_weight(k, 3 * step, 3);
     if (m->status != VTA_OK || w->type.dim[0] != heads || w->type.dim[1] != valued) {
@@ -160,8 +160,8 @@ vtac_keras_value vtac_keras_make_attention(vtac_keras *k, const void *how)
     }
     vtac_id s;
     if (sums) {
-        const vtac_type q = *vtac_made_type(m, in[0]);
-        const vtac_type v = *vtac_made_type(m, in[1]);
+        const vtac_type q = vtac_made_type(m, in[0]);
+        const vtac_type v = vtac_made_type(m, in[1]);
         const int64_t last[] = {3};
         s = vtac_make2(m, VTAC_OP_ADD,
                        vtac_make_reshape(m, in[0], (int64_t[]){q.dim[0], q.dim[1], 1, q.dim[2]}, 4),

@@ -14,7 +14,7 @@ enum { MAX_SPAN = 1 << 22, MAX_TOKENS = 1 << 22, MAX_MARKS = 1 << 30 };
 static vtac_keras_value encode_rows(vtac_keras *k, vtac_id x, int64_t count, const char *mode)
 {
     vtac_import_builder *m = &k->maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const bool single = strcmp(mode, "one_hot") == 0;
     if (m->status != VTA_OK) {
         return vtac_keras_as_plain(0);
@@ -79,7 +79,7 @@ vtac_keras_value vtac_keras_make_discretization(vtac_keras *k, const void *how)
     const cJSON *bounds = vtac_keras_option(k, "bin_boundaries");
     const int count = cJSON_GetArraySize(bounds);
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     float *values = vtac_make_room(m, count + 1, sizeof *values);
     int64_t dims[VTAC_MAX_RANK];
     if (count < 1 || !cJSON_IsArray(bounds) || type.rank >= VTAC_MAX_RANK) {

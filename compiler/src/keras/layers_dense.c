@@ -30,7 +30,7 @@ vtac_keras_value vtac_keras_make_dense(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&k->maker, x).rank;
     const bool has_bias = vtac_keras_bool(k, "use_bias", true);
     vtac_id y = vtac_keras_quantized(k) ? dense_of_bytes(k, x, rank, has_bias ? 2 : 1)
                                         : vtac_make2(&k->maker, VTAC_OP_MATMUL, x,
@@ -73,7 +73,7 @@ vtac_keras_value vtac_keras_make_einsum_dense(vtac_keras *k, const void *how)
         const vtac_tensor *b = vtac_keras_weight(k, 1, k->weight_count > 1 ? k->weights[1].type.rank : 0);
         y = vtac_make2(m, VTAC_OP_ADD, y, vtac_keras_constant(k, b));
     }
-    return vtac_keras_as_plain(vtac_keras_activated(k, y, (int64_t)vtac_made_type(m, y)->rank - 1));
+    return vtac_keras_as_plain(vtac_keras_activated(k, y, (int64_t)vtac_made_type(m, y).rank - 1));
 }
 
 /* Divided by the root of the mean of squares, times a weight. */
@@ -82,7 +82,7 @@ vtac_keras_value vtac_keras_make_rms_norm(vtac_keras *k, const void *how)
     (void)how;
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     const int64_t axis[] = {vtac_keras_axis(k, rank)};
     if (axis[0] + 1 != (int64_t)rank) {
         vtac_make_refuse(&k->maker, "an axis that is not the last");
@@ -161,7 +161,7 @@ vtac_keras_value vtac_keras_make_group_norm(vtac_keras *k, const void *how)
     (void)how;
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const uint32_t axis = vtac_keras_axis(k, type.rank);
     const int64_t channels = type.dim[axis];
     int64_t groups =
@@ -195,7 +195,7 @@ vtac_keras_value vtac_keras_make_unit_norm(vtac_keras *k, const void *how)
     (void)how;
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const int64_t axis[] = {vtac_keras_axis(k, vtac_made_type(m, x)->rank)};
+    const int64_t axis[] = {vtac_keras_axis(k, vtac_made_type(m, x).rank)};
     vtac_id length = vtac_make_reduce(m, VTAC_OP_REDUCE_SUM_SQUARE, x, axis, 1, true);
     length = vtac_make1(m, VTAC_OP_SQRT, vtac_make2(m, VTAC_OP_MAX, length, vtac_keras_number(k, 1e-12)));
     return vtac_keras_as_plain(vtac_make2(m, VTAC_OP_DIV, x, length));
@@ -246,7 +246,7 @@ vtac_keras_value vtac_keras_make_rescaling(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_make_cast(&k->maker, vtac_keras_plain(k, &k->in[0]), VTAC_F32);
-    const vtac_type type = *vtac_made_type(&k->maker, x);
+    const vtac_type type = vtac_made_type(&k->maker, x);
     const int64_t channels = type.rank == 0 ? 1 : type.dim[type.rank - 1];
     const vtac_id scale = channel_numbers(k, "scale", 1.0, type.rank, channels);
     const vtac_id offset = channel_numbers(k, "offset", 0.0, type.rank, channels);
@@ -260,7 +260,7 @@ vtac_keras_value vtac_keras_make_normalization(vtac_keras *k, const void *how)
     (void)how;
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_make_cast(m, vtac_keras_plain(k, &k->in[0]), VTAC_F32);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const int64_t channels = type.rank == 0 ? 1 : type.dim[type.rank - 1];
     const bool given = vtac_keras_option(k, "mean") != NULL;
     vtac_id mean = 0;
@@ -299,14 +299,14 @@ vtac_keras_value vtac_keras_make_layer_norm(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&k->maker, x).rank;
     const uint32_t axis = vtac_keras_axis(k, rank);
     if (axis + 1 != rank) {
         vtac_make_refuse(&k->maker, "an axis that is not the last");
         return vtac_keras_as_plain(0);
     }
     uint32_t next = 0;
-    const int64_t size = vtac_made_type(&k->maker, x)->dim[axis];
+    const int64_t size = vtac_made_type(&k->maker, x).dim[axis];
     float *ones = vtac_make_room(&k->maker, size, sizeof *ones);
     for (int64_t i = 0; ones != NULL && i < size; i++) {
         ones[i] = 1.0F;

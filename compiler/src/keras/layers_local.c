@@ -14,7 +14,7 @@ typedef struct local {
 
 static bool sizes_of(vtac_keras *k, local *l)
 {
-    const vtac_type *type = vtac_made_type(&k->maker, vtac_keras_plain(k, &k->in[0]));
+    const vtac_type type = vtac_made_type(&k->maker, vtac_keras_plain(k, &k->in[0]));
     const uint32_t skipped = 2 - l->axes;
     l->kernel[0] = l->strides[0] = l->size[0] = 1;
     vtac_keras_ints(k, "kernel_size", 1, &l->kernel[skipped], l->axes);
@@ -25,14 +25,14 @@ static bool sizes_of(vtac_keras *k, local *l)
         vtac_keras_int(k, "implementation", 1) != 1) {
         vtac_make_refuse(&k->maker, "channels first, borders, or weights of another implementation than 1");
     }
-    if (k->maker.status != VTA_OK || type->rank != l->axes + 2) {
-        vtac_make_fail(&k->maker, VTA_INVALID, "an input of rank %u, expected %u", type->rank, l->axes + 2);
+    if (k->maker.status != VTA_OK || type.rank != l->axes + 2) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "an input of rank %u, expected %u", type.rank, l->axes + 2);
         return false;
     }
-    l->batch = type->dim[0];
-    l->channels = type->dim[l->axes + 1];
+    l->batch = type.dim[0];
+    l->channels = type.dim[l->axes + 1];
     for (uint32_t a = skipped; a < 2; a++) {
-        l->size[a] = type->dim[a - skipped + 1];
+        l->size[a] = type.dim[a - skipped + 1];
     }
     for (uint32_t a = 0; a < 2; a++) {
         enum { MAX_TAPS = 32 };

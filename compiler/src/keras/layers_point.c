@@ -17,7 +17,7 @@ vtac_keras_value vtac_keras_make_activation(vtac_keras *k, const void *how)
     const bool by_channel = soft || strcmp(vtac_keras_bare_class(name), "glu") == 0;
     const bool in_planes = !by_channel && vtac_keras_either(&k->in[0], &x);
     x = in_planes ? x : vtac_keras_plain(k, &k->in[0]);
-    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&k->maker, x).rank;
     const int64_t axis = soft && how != NULL ? vtac_keras_axis(k, rank) : (int64_t)rank - 1;
     return vtac_keras_as(in_planes, vtac_keras_activate(k, x, name, axis));
 }
@@ -63,7 +63,7 @@ vtac_keras_value vtac_keras_make_prelu(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&k->maker, x).rank;
     const vtac_id alpha = vtac_keras_constant(k, vtac_keras_weight(k, 0, rank - 1));
     return vtac_keras_as_plain(vtac_make2(&k->maker, VTAC_OP_PRELU, x, alpha));
 }
@@ -154,7 +154,7 @@ vtac_keras_value vtac_keras_make_dot(vtac_keras *k, const void *how)
     uint32_t rank[2];
     for (int i = 0; i < 2; i++) {
         side[i] = vtac_keras_plain(k, &k->in[i]);
-        rank[i] = vtac_made_type(m, side[i])->rank;
+        rank[i] = vtac_made_type(m, side[i]).rank;
         int64_t axis = vtac_keras_whole(cJSON_IsArray(axes) ? cJSON_GetArrayItem(axes, i) : axes);
         axis += axis < 0 ? rank[i] : 0;
         if (m->status != VTA_OK || rank[i] < 2 || rank[i] > 3 || axis < 1 || axis >= (int64_t)rank[i]) {
@@ -168,7 +168,7 @@ vtac_keras_value vtac_keras_make_dot(vtac_keras *k, const void *how)
             side[i] = vtac_make2(m, VTAC_OP_DIV, side[i], length);
         }
         /* [batch][rows][k] and [batch][k][columns] */
-        const int64_t *dim = vtac_made_type(m, side[i])->dim;
+        const int64_t *dim = vtac_made_type(m, side[i]).dim;
         if (rank[i] == 2) {
             side[i] = vtac_make_reshape(
                 m, side[i], i == 0 ? (int64_t[]){dim[0], 1, dim[1]} : (int64_t[]){dim[0], dim[1], 1}, 3);
@@ -177,7 +177,7 @@ vtac_keras_value vtac_keras_make_dot(vtac_keras *k, const void *how)
         }
     }
     const vtac_id y = vtac_make2(m, VTAC_OP_MATMUL, side[0], side[1]);
-    const int64_t *dim = vtac_made_type(m, y)->dim;
+    const int64_t *dim = vtac_made_type(m, y).dim;
     if (rank[0] == 3 && rank[1] == 3) {
         return vtac_keras_as_plain(y);
     }

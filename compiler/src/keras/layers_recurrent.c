@@ -194,9 +194,9 @@ static void run_cell(vtac_keras *k, const char *name, const pass *p, vtac_id *al
     const vtac_id in[] = {p->x, vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, s.width, s.inputs}}, s.w),
                           vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 3, {1, s.width, s.units}}, s.r),
                           vtac_make_borrowed(m, &(vtac_type){VTAC_F32, 2, {1, 2 * s.width}}, s.b)};
-    const vtac_type *type = vtac_made_type(m, p->x);
-    const int64_t steps = type->dim[0];
-    const int64_t batch = type->dim[1];
+    const vtac_type type = vtac_made_type(m, p->x);
+    const int64_t steps = type.dim[0];
+    const int64_t batch = type.dim[1];
     const uint32_t states = s.c.op == VTAC_OP_LSTM ? 2 : 1;
     vtac_id all_in[7] = {in[0], in[1], in[2], in[3], p->lengths};
     for (uint32_t i = 0; i < states; i++) {
@@ -223,7 +223,7 @@ static vtac_id steps_first(vtac_keras *k, vtac_id x)
 /* Steps in the order in which they were taken, the last first. */
 static vtac_id turned_round(vtac_keras *k, vtac_id all)
 {
-    const int64_t steps = vtac_made_type(&k->maker, all)->dim[0];
+    const int64_t steps = vtac_made_type(&k->maker, all).dim[0];
     int64_t *places = vtac_make_room(&k->maker, steps, sizeof *places);
     for (int64_t i = 0; places != NULL && i < steps; i++) {
         places[i] = steps - 1 - i;

@@ -29,17 +29,17 @@ vtac_keras_value vtac_keras_make_flatten(vtac_keras *k, const void *how)
 {
     (void)how;
     vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const vtac_type *type = vtac_made_type(&k->maker, x);
-    if (channels_first(k) && type->rank > 2) { /* Keras moves them to the end first */
+    vtac_type type = vtac_made_type(&k->maker, x);
+    if (channels_first(k) && type.rank > 2) { /* Keras moves them to the end first */
         int64_t order[VTAC_MAX_RANK] = {0};
-        for (uint32_t a = 1; a < type->rank; a++) {
-            order[a] = a + 1 < type->rank ? a + 1 : 1;
+        for (uint32_t a = 1; a < type.rank; a++) {
+            order[a] = a + 1 < type.rank ? a + 1 : 1;
         }
-        x = vtac_make_transpose(&k->maker, x, order, type->rank);
+        x = vtac_make_transpose(&k->maker, x, order, type.rank);
         type = vtac_made_type(&k->maker, x);
     }
-    const int64_t batch = type->rank > 0 ? type->dim[0] : 1;
-    const int64_t dims[] = {batch, batch > 0 ? vtac_type_elements(type) / batch : 0};
+    const int64_t batch = type.rank > 0 ? type.dim[0] : 1;
+    const int64_t dims[] = {batch, batch > 0 ? vtac_type_elements(&type) / batch : 0};
     return vtac_keras_as_plain(vtac_make_reshape(&k->maker, x, dims, 2));
 }
 
@@ -47,13 +47,13 @@ vtac_keras_value vtac_keras_make_reshape(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const vtac_type *type = vtac_made_type(&k->maker, x);
+    const vtac_type type = vtac_made_type(&k->maker, x);
     const cJSON *target = vtac_keras_option(k, "target_shape");
     const int count = cJSON_GetArraySize(target);
-    int64_t dims[VTAC_MAX_RANK] = {type->dim[0]};
+    int64_t dims[VTAC_MAX_RANK] = {type.dim[0]};
     int64_t known = dims[0];
     int open = -1;
-    if (count >= VTAC_MAX_RANK || type->rank == 0) {
+    if (count >= VTAC_MAX_RANK || type.rank == 0) {
         vtac_make_refuse(&k->maker, "a shape of %d axes", count + 1);
         return vtac_keras_as_plain(0);
     }
@@ -67,7 +67,7 @@ vtac_keras_value vtac_keras_make_reshape(vtac_keras *k, const void *how)
         known *= dims[i + 1] == -1 ? 1 : dims[i + 1];
     }
     if (open > 0 && known > 0) {
-        dims[open] = vtac_type_elements(type) / known;
+        dims[open] = vtac_type_elements(&type) / known;
     }
     return vtac_keras_as_plain(vtac_make_reshape(&k->maker, x, dims, (uint32_t)count + 1));
 }
@@ -76,7 +76,7 @@ vtac_keras_value vtac_keras_make_permute(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&k->maker, x).rank;
     int64_t order[VTAC_MAX_RANK] = {0};
     if (rank < 2) {
         vtac_make_refuse(&k->maker, "an input of %u axes", rank);
@@ -90,7 +90,7 @@ vtac_keras_value vtac_keras_make_repeat_vector(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const vtac_type type = *vtac_made_type(&k->maker, x);
+    const vtac_type type = vtac_made_type(&k->maker, x);
     const int64_t times[] = {1, vtac_keras_int(k, "n", 1), 1};
     const vtac_id y = vtac_make_reshape(&k->maker, x, (int64_t[]){type.dim[0], 1, type.dim[1]}, 3);
     return vtac_keras_as_plain(vtac_make2(&k->maker, VTAC_OP_TILE, y, vtac_make_ints(&k->maker, times, 3)));
@@ -138,7 +138,7 @@ vtac_keras_value vtac_keras_make_cropping(vtac_keras *k, const void *how)
     vtac_id x = input_planes(k);
     for (uint32_t a = 0; a < axes && k->maker.status == VTA_OK; a++) {
         x = vtac_make_slice(&k->maker, x, a + 2, before[a],
-                            vtac_made_type(&k->maker, x)->dim[a + 2] - after[a]);
+                            vtac_made_type(&k->maker, x).dim[a + 2] - after[a]);
     }
     return as_input(k, x);
 }
@@ -149,9 +149,9 @@ vtac_keras_value vtac_keras_make_upsampling(vtac_keras *k, const void *how)
     int64_t size[3] = {2, 2, 2};
     vtac_keras_ints(k, "size", 2, size, axes);
     const vtac_id x = input_planes(k);
-    const vtac_type *type = vtac_made_type(&k->maker, x);
+    const vtac_type type = vtac_made_type(&k->maker, x);
     int64_t to[VTAC_MAX_RANK];
-    memcpy(to, type->dim, sizeof to);
+    memcpy(to, type.dim, sizeof to);
     for (uint32_t a = 0; a < axes; a++) {
         to[a + 2] *= size[a];
     }
@@ -177,10 +177,10 @@ vtac_keras_value vtac_keras_make_center_crop(vtac_keras *k, const void *how)
     vtac_id x = input_planes(k);
     const int64_t size[] = {vtac_keras_int(k, "height", 0), vtac_keras_int(k, "width", 0)};
     for (uint32_t a = 0; a < 2 && k->maker.status == VTA_OK; a++) {
-        const vtac_type *type = vtac_made_type(&k->maker, x);
-        const int64_t more = type->rank == 4 ? type->dim[a + 2] - size[a] : -1;
+        const vtac_type type = vtac_made_type(&k->maker, x);
+        const int64_t more = type.rank == 4 ? type.dim[a + 2] - size[a] : -1;
         if (more < 0 || size[a] < 1) {
-            vtac_make_refuse(&k->maker, "a picture of rank %u that is smaller than %lld x %lld", type->rank,
+            vtac_make_refuse(&k->maker, "a picture of rank %u that is smaller than %lld x %lld", type.rank,
                              (long long)size[0], (long long)size[1]);
             return vtac_keras_as_plain(0);
         }
@@ -193,14 +193,14 @@ vtac_keras_value vtac_keras_make_resizing(vtac_keras *k, const void *how)
 {
     (void)how;
     const vtac_id x = vtac_make_cast(&k->maker, input_planes(k), VTAC_F32);
-    const vtac_type *type = vtac_made_type(&k->maker, x);
+    const vtac_type type = vtac_made_type(&k->maker, x);
     const char *mode = vtac_keras_text(k, "interpolation", "bilinear");
     const bool near = strcmp(mode, "nearest") == 0;
-    const int64_t to[] = {type->dim[0], type->dim[1], vtac_keras_int(k, "height", 0),
+    const int64_t to[] = {type.dim[0], type.dim[1], vtac_keras_int(k, "height", 0),
                           vtac_keras_int(k, "width", 0)};
     if ((!near && strcmp(mode, "bilinear") != 0) || vtac_keras_bool(k, "crop_to_aspect_ratio", false) ||
         vtac_keras_bool(k, "pad_to_aspect_ratio", false) || vtac_keras_bool(k, "antialias", false) ||
-        type->rank != 4 || to[2] < 1 || to[3] < 1) {
+        type.rank != 4 || to[2] < 1 || to[3] < 1) {
         vtac_make_refuse(&k->maker, "interpolation '%.40s', or with borders, a filter or another rank than 4",
                          mode);
         return vtac_keras_as_plain(0);

@@ -33,7 +33,7 @@ static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const c
 {
     const bool first = strcmp(vtac_keras_text(k, "data_format", "channels_last"), "channels_first") == 0;
     const vtac_id x = first ? vtac_keras_plain(k, v) : vtac_keras_planes(k, v);
-    const vtac_type *type = vtac_made_type(&k->maker, x);
+    const vtac_type type = vtac_made_type(&k->maker, x);
     const char *padding = vtac_keras_text(k, "padding", "valid");
     *w = (keras_window){.axes = axes,
                         .first = first,
@@ -51,8 +51,8 @@ static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const c
         vtac_keras_ints(k, "strides", 1, w->stride, axes);
     }
     vtac_keras_ints(k, "dilation_rate", 1, w->dilation, axes);
-    if (k->maker.status == VTA_OK && type->rank != axes + 2) {
-        vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes, expected %u", type->rank, axes + 2);
+    if (k->maker.status == VTA_OK && type.rank != axes + 2) {
+        vtac_make_fail(&k->maker, VTA_INVALID, "the input has %u axes, expected %u", type.rank, axes + 2);
     }
     for (uint32_t a = 0; a < axes && k->maker.status == VTA_OK; a++) {
         if (w->kernel[a] < 1 || w->stride[a] < 1 || w->dilation[a] < 1) {
@@ -60,7 +60,7 @@ static bool window_of(vtac_keras *k, vtac_keras_value *v, uint32_t axes, const c
                            (long long)w->kernel[a], (long long)w->stride[a], (long long)w->dilation[a]);
             break;
         }
-        const int64_t size = type->dim[a + 2];
+        const int64_t size = type.dim[a + 2];
         if (w->same) {
             vtac_pad_same(size, w->kernel[a], w->stride[a], w->dilation[a], true, &w->pads[a],
                           &w->pads[a + axes]);
@@ -116,8 +116,8 @@ vtac_keras_value vtac_keras_make_conv(vtac_keras *k, const void *how)
 static vtac_id depthwise_weight(vtac_keras *k, const vtac_tensor *t, uint32_t axes)
 {
     vtac_id w = kernel_first(k, t, axes, true);
-    const vtac_type *type = vtac_made_type(&k->maker, w);
-    const int64_t dims[] = {type->dim[0] * type->dim[1], 1, type->dim[2], type->dim[3], type->dim[4]};
+    const vtac_type type = vtac_made_type(&k->maker, w);
+    const int64_t dims[] = {type.dim[0] * type.dim[1], 1, type.dim[2], type.dim[3], type.dim[4]};
     return vtac_make_reshape(&k->maker, w, dims, axes + 2);
 }
 
@@ -228,7 +228,7 @@ static bool begin_conv_lstm(vtac_keras *k, uint32_t axes, vtac_type *type, conv_
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    *type = *vtac_made_type(m, x);
+    *type = vtac_made_type(m, x);
     if (m->status == VTA_OK && (type->rank != axes + 3 || k->in[0].mask != 0 || k->in_count == 2 ||
                                 k->in_count > 3 || type->dim[1] < 1 || type->dim[1] > MAX_STEPS)) {
         vtac_make_refuse(&k->maker, "an input of %u axes, a mask, or more than %d steps", type->rank,
@@ -272,7 +272,7 @@ vtac_keras_value vtac_keras_make_conv_lstm(vtac_keras *k, const void *how)
     }
     const vtac_id weight = kernel_first(k, vtac_keras_weight(k, 0, axes + 2), axes, false);
     const vtac_id all = make_convolution(k, l.w.x, weight, vtac_keras_bias(k, 2), &l.w, 1);
-    vtac_type gates = *vtac_made_type(m, all);
+    vtac_type gates = vtac_made_type(m, all);
     const int64_t steps = type.dim[1];
     memmove(&gates.dim[2], &gates.dim[1], (axes + 1) * sizeof gates.dim[0]);
     gates.dim[0] = type.dim[0];
@@ -347,7 +347,7 @@ vtac_keras_value vtac_keras_make_global_pool(vtac_keras *k, const void *how)
     if (k->in[0].mask != 0 && rank == 3 && *(const char *)how == 'a' &&
         !first) { /* of the steps that count */
         vtac_import_builder *m = &k->maker;
-        const vtac_type type = *vtac_made_type(m, k->in[0].mask);
+        const vtac_type type = vtac_made_type(m, k->in[0].mask);
         const vtac_id weight = vtac_make_reshape(m, vtac_make_cast(m, k->in[0].mask, VTAC_F32),
                                                  (int64_t[]){type.dim[0], type.dim[1], 1}, 3);
         const int64_t steps[] = {1};

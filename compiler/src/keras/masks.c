@@ -82,7 +82,7 @@ static vtac_id whole_number(vtac_keras *k, int64_t v)
 static vtac_id rows_at(vtac_keras *k, vtac_id x, vtac_id places)
 {
     vtac_import_builder *m = &k->maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const vtac_attr axis = vtac_attr_of_int("axis", 1);
     vtac_id at = vtac_make_reshape(m, places, (int64_t[]){type.dim[0], type.dim[1], 1}, 3);
     at = vtac_make2(m, VTAC_OP_EXPAND, at, vtac_make_ints(m, type.dim, 3));
@@ -92,12 +92,12 @@ static vtac_id rows_at(vtac_keras *k, vtac_id x, vtac_id places)
 vtac_id vtac_keras_steps_that_count(vtac_keras *k, vtac_id x, vtac_id mask, vtac_id *lengths)
 {
     vtac_import_builder *m = &k->maker;
-    const vtac_type type = *vtac_made_type(m, x);
-    const vtac_type *shape = vtac_made_type(m, mask);
+    const vtac_type type = vtac_made_type(m, x);
+    const vtac_type shape = vtac_made_type(m, mask);
     const int64_t steps = type.rank == 3 ? type.dim[1] : 0;
     int64_t *falling = vtac_make_room(m, steps, sizeof *falling);
-    if (m->status != VTA_OK || falling == NULL || shape->rank != 2 || shape->dim[0] != type.dim[0] ||
-        shape->dim[1] != steps) {
+    if (m->status != VTA_OK || falling == NULL || shape.rank != 2 || shape.dim[0] != type.dim[0] ||
+        shape.dim[1] != steps) {
         vtac_make_fail(m, VTA_INVALID, "a mask that does not fit [batch][steps][size]");
         *lengths = 0;
         return 0;
@@ -120,7 +120,7 @@ vtac_id vtac_keras_steps_that_count(vtac_keras *k, vtac_id x, vtac_id mask, vtac
 vtac_id vtac_keras_states_of_all(vtac_keras *k, vtac_id states, vtac_id mask, bool backwards)
 {
     vtac_import_builder *m = &k->maker;
-    const vtac_type type = *vtac_made_type(m, mask);
+    const vtac_type type = vtac_made_type(m, mask);
     const vtac_attr exclusive = vtac_attr_of_int("exclusive", backwards);
     const vtac_id counts = vtac_make_cast(m, mask, VTAC_I64);
     const int64_t one[] = {1};
@@ -147,7 +147,7 @@ vtac_keras_value vtac_keras_make_masking(vtac_keras *k, const void *how)
     (void)how;
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_plain(k, &k->in[0]);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const vtac_id marks =
         vtac_make2(m, VTAC_OP_EQUAL, x, vtac_keras_number(k, vtac_keras_float(k, "mask_value", 0.0)));
     const int64_t last[] = {(int64_t)type.rank - 1};

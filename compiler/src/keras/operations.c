@@ -136,7 +136,7 @@ static bool make_reduction(vtac_keras *k, const char *name, vtac_keras_value *ou
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(name, table[i].name) == 0) {
             const vtac_id x = vtac_keras_operand_value(k, 0, false);
-            const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+            const uint32_t rank = vtac_made_type(&k->maker, x).rank;
             int64_t axes[VTAC_MAX_RANK];
             uint32_t count = numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK);
             for (uint32_t a = 0; a < count; a++) {
@@ -169,7 +169,7 @@ static vtac_id make_reshape(vtac_keras *k, vtac_id x)
     int64_t dims[VTAC_MAX_RANK];
     const uint32_t count =
         numbers_of(option_of(k, (const char *const[]){"shape", "newshape", NULL}), dims, VTAC_MAX_RANK);
-    const int64_t elements = vtac_type_elements(vtac_made_type(m, x));
+    const int64_t elements = vtac_made_elements(m, x);
     int64_t known = 1;
     int open = -1;
     for (uint32_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ static vtac_id make_reshape(vtac_keras *k, vtac_id x)
 
 static vtac_id make_transpose(vtac_keras *k, vtac_id x)
 {
-    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&k->maker, x).rank;
     int64_t order[VTAC_MAX_RANK];
     const uint32_t count =
         numbers_of(option_of(k, (const char *const[]){"perm", "axes", NULL}), order, VTAC_MAX_RANK);
@@ -201,7 +201,7 @@ static vtac_id make_transpose(vtac_keras *k, vtac_id x)
 /* A size of 1 more, or those of 1 less. */
 static vtac_id with_axes(vtac_keras *k, vtac_id x, bool more)
 {
-    const vtac_type type = *vtac_made_type(&k->maker, x);
+    const vtac_type type = vtac_made_type(&k->maker, x);
     int64_t axes[VTAC_MAX_RANK];
     int64_t dims[VTAC_MAX_RANK];
     bool gone[VTAC_MAX_RANK] = {false};
@@ -237,7 +237,7 @@ static vtac_id make_concatenate(vtac_keras *k)
     }
     int64_t axis = -1;
     (void)numbers_of(option_named(k, "axis"), &axis, 1);
-    axis = wrapped_axis(k, axis, vtac_made_type(&k->maker, parts[0])->rank);
+    axis = wrapped_axis(k, axis, vtac_made_type(&k->maker, parts[0]).rank);
     return k->maker.status == VTA_OK ? vtac_make_concat(&k->maker, parts, k->in_count, axis) : 0;
 }
 
@@ -267,7 +267,7 @@ static bool is_one_of(const char *name, const char *a, const char *b)
 static vtac_id to_length(vtac_keras *k, vtac_id x)
 {
     vtac_import_builder *m = &k->maker;
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     int64_t axes[VTAC_MAX_RANK] = {-1};
     uint32_t count = numbers_of(option_named(k, "axis"), axes, VTAC_MAX_RANK);
     count = count == 0 ? 1 : count;
@@ -287,8 +287,8 @@ static vtac_id space_depth(vtac_keras *k, vtac_id x, vtac_op op)
     vtac_import_builder *m = &k->maker;
     double size = number_named(k, (const char *const[]){"block_size", NULL}, 0.0);
     size = size == 0.0 && k->operand_count > 1 && !k->operands[1].is_tensor ? k->operands[1].number : size;
-    if (vtac_made_type(m, x)->rank != 4 || size < 1.0 || size > 1024.0) {
-        vtac_make_refuse(&k->maker, "blocks of %g in rank %u", size, vtac_made_type(m, x)->rank);
+    if (vtac_made_type(m, x).rank != 4 || size < 1.0 || size > 1024.0) {
+        vtac_make_refuse(&k->maker, "blocks of %g in rank %u", size, vtac_made_type(m, x).rank);
         return 0;
     }
     const vtac_attr block = vtac_attr_of_int("blocksize", (int64_t)size);
@@ -304,7 +304,7 @@ static vtac_id make_stack(vtac_keras *k)
     (void)numbers_of(option_named(k, "axis"), &axis, 1);
     for (uint32_t i = 0; i < k->in_count && m->status == VTA_OK; i++) {
         const vtac_id x = vtac_keras_plain(k, &k->in[i]);
-        const vtac_type type = *vtac_made_type(m, x);
+        const vtac_type type = vtac_made_type(m, x);
         const int64_t at = type.rank < VTAC_MAX_RANK ? wrapped_axis(k, axis, type.rank + 1) : VTAC_MAX_RANK;
         int64_t dims[VTAC_MAX_RANK + 1];
         if (at == VTAC_MAX_RANK) {
@@ -319,7 +319,7 @@ static vtac_id make_stack(vtac_keras *k)
     if (m->status != VTA_OK) {
         return 0;
     }
-    return vtac_make_concat(m, parts, k->in_count, wrapped_axis(k, axis, vtac_made_type(m, parts[0])->rank));
+    return vtac_make_concat(m, parts, k->in_count, wrapped_axis(k, axis, vtac_made_type(m, parts[0]).rank));
 }
 
 static vtac_id make_tile(vtac_keras *k, vtac_id x)
@@ -328,8 +328,8 @@ static vtac_id make_tile(vtac_keras *k, vtac_id x)
     int64_t times[VTAC_MAX_RANK];
     const uint32_t count =
         numbers_of(option_of(k, (const char *const[]){"multiples", "repeats", NULL}), times, VTAC_MAX_RANK);
-    if (count != vtac_made_type(m, x)->rank) {
-        vtac_make_refuse(&k->maker, "%u numbers of copies for rank %u", count, vtac_made_type(m, x)->rank);
+    if (count != vtac_made_type(m, x).rank) {
+        vtac_make_refuse(&k->maker, "%u numbers of copies for rank %u", count, vtac_made_type(m, x).rank);
         return 0;
     }
     return vtac_make2(m, VTAC_OP_TILE, x, vtac_make_ints(m, times, count));
@@ -338,7 +338,7 @@ static vtac_id make_tile(vtac_keras *k, vtac_id x)
 static vtac_id make_pad(vtac_keras *k, vtac_id x)
 {
     vtac_import_builder *m = &k->maker;
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     const cJSON *list = option_of(k, (const char *const[]){"paddings", "pad_width", NULL});
     const cJSON *mode = option_named(k, "mode");
     int64_t pads[2 * VTAC_MAX_RANK] = {0};
@@ -370,7 +370,7 @@ static vtac_id make_pad(vtac_keras *k, vtac_id x)
 static vtac_id matrix_transposed(vtac_keras *k, vtac_id x, const char *const *names)
 {
     int64_t order[VTAC_MAX_RANK];
-    const uint32_t rank = vtac_made_type(&k->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&k->maker, x).rank;
     if (!cJSON_IsTrue(option_of(k, names)) || rank < 2) {
         return x;
     }
@@ -400,9 +400,9 @@ static vtac_id make_roll(vtac_keras *k, vtac_id x)
         return 0;
     }
     for (uint32_t i = 0; i < count && m->status == VTA_OK; i++) {
-        const vtac_type *type = vtac_made_type(m, x);
-        const uint32_t axis = (uint32_t)wrapped_axis(k, axes[i], type->rank);
-        const int64_t size = type->dim[axis];
+        const vtac_type type = vtac_made_type(m, x);
+        const uint32_t axis = (uint32_t)wrapped_axis(k, axes[i], type.rank);
+        const int64_t size = type.dim[axis];
         const int64_t cut = size > 0 ? ((-by[i]) % size + size) % size : 0;
         if (cut != 0) {
             const vtac_id parts[] = {vtac_make_slice(m, x, axis, cut, size),
@@ -478,7 +478,7 @@ static vtac_keras_value make_split(vtac_keras *k)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_operand_value(k, 0, false);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     int64_t sizes[KERAS_MAX_MORE + 1] = {0};
     int64_t axis = 0;
     const bool by_sizes = option_named(k, "num_or_size_splits") != NULL;
@@ -521,7 +521,7 @@ static vtac_keras_value make_resize(vtac_keras *k, bool near)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = vtac_keras_planes(k, &k->in[0]);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const cJSON *mode = option_of(k, (const char *const[]){"method", "interpolation", NULL});
     const char *name = cJSON_IsString(mode) ? mode->valuestring : near ? "nearest" : "bilinear";
     const cJSON *format = option_named(k, "data_format");

@@ -56,7 +56,7 @@ static vtac_id make_deviation(vtac_keras *k, bool root)
     vtac_import_builder *m = &k->maker;
     const vtac_id x = operand_at(k, 0);
     int64_t axes[VTAC_MAX_RANK];
-    const uint32_t count = axes_of(k, "axis", vtac_made_type(m, x)->rank, axes);
+    const uint32_t count = axes_of(k, "axis", vtac_made_type(m, x).rank, axes);
     const vtac_id mean = vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, x, axes, count, true);
     const vtac_id off = vtac_make2(m, VTAC_OP_SUB, x, mean);
     const vtac_id y = vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, vtac_make2(m, VTAC_OP_MUL, off, off), axes,
@@ -68,7 +68,7 @@ static vtac_id make_reduction(vtac_keras *k, vtac_op op)
 {
     const vtac_id x = operand_at(k, 0);
     int64_t axes[VTAC_MAX_RANK];
-    const uint32_t count = axes_of(k, "axis", vtac_made_type(&k->maker, x)->rank, axes);
+    const uint32_t count = axes_of(k, "axis", vtac_made_type(&k->maker, x).rank, axes);
     return vtac_make_reduce(&k->maker, op, x, axes, count, keeps_dims(k));
 }
 
@@ -79,10 +79,10 @@ static vtac_id make_extreme(vtac_keras *k, vtac_op op)
     vtac_id x = operand_at(k, 0);
     int64_t axes[VTAC_MAX_RANK] = {0};
     if (option_named(k, "axis") == NULL && k->version3) {
-        const int64_t count[] = {vtac_type_elements(vtac_made_type(m, x))};
+        const int64_t count[] = {vtac_made_elements(m, x)};
         x = vtac_make_reshape(m, x, count, 1);
     } else if (option_named(k, "axis") != NULL) {
-        (void)axes_of(k, "axis", vtac_made_type(m, x)->rank, axes);
+        (void)axes_of(k, "axis", vtac_made_type(m, x).rank, axes);
     }
     const vtac_attr attrs[] = {vtac_attr_of_int("axis", axes[0]),
                                vtac_attr_of_int("keepdims", keeps_dims(k))};
@@ -93,7 +93,7 @@ static vtac_id make_exchange(vtac_keras *k, bool move)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = operand_at(k, 0);
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     int64_t from[VTAC_MAX_RANK];
     int64_t to[VTAC_MAX_RANK];
     int64_t order[VTAC_MAX_RANK];
@@ -122,7 +122,7 @@ static vtac_id make_reverse(vtac_keras *k)
     int64_t begin[VTAC_MAX_RANK];
     int64_t end[VTAC_MAX_RANK];
     int64_t step[VTAC_MAX_RANK];
-    const uint32_t count = axes_of(k, "axis", vtac_made_type(m, x)->rank, axes);
+    const uint32_t count = axes_of(k, "axis", vtac_made_type(m, x).rank, axes);
     for (uint32_t i = 0; i < count; i++) {
         begin[i] = -1;
         end[i] = INT32_MIN;
@@ -137,7 +137,7 @@ static vtac_id make_fill(vtac_keras *k, double value)
 {
     vtac_import_builder *m = &k->maker;
     const vtac_id x = operand_at(k, 0);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const vtac_id one = vtac_make_number(m, type.dtype, value);
     return vtac_make2(m, VTAC_OP_EXPAND, one, vtac_make_ints(m, type.dim, type.rank));
 }
@@ -148,7 +148,7 @@ static vtac_id make_quotient(vtac_keras *k, bool rest)
     vtac_import_builder *m = &k->maker;
     const vtac_id a = operand_at(k, 0);
     const vtac_id b = operand_at(k, 1);
-    if (m->status != VTA_OK || vtac_dtype_kind(vtac_made_type(m, a)->dtype) != 'f') {
+    if (m->status != VTA_OK || vtac_dtype_kind(vtac_made_type(m, a).dtype) != 'f') {
         vtac_make_refuse(&k->maker, "a quotient of integers");
         return 0;
     }

@@ -39,7 +39,7 @@ static int64_t bound_place(const cJSON *bound, int64_t size, int64_t low, int64_
 static vtac_id step_slice(vtac_keras *k, vtac_id x, uint32_t axis, const cJSON *const bounds[3])
 {
     vtac_import_builder *m = &k->maker;
-    const int64_t size = vtac_made_type(m, x)->dim[axis];
+    const int64_t size = vtac_made_type(m, x).dim[axis];
     const int64_t step = bounds[2] == NULL ? 1 : vtac_keras_whole(bounds[2]);
     const bool back = step < 0;
     const int64_t begin = bound_place(bounds[0], size, 0, back ? size - 1 : size, back ? size - 1 : 0);
@@ -81,7 +81,7 @@ static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, slice_cur
         (void)keep_axis(k, c, 1);
         return x;
     }
-    const int64_t size = vtac_made_type(m, x)->dim[c->axis];
+    const int64_t size = vtac_made_type(m, x).dim[c->axis];
     if (cJSON_IsNumber(entry)) {
         int64_t at = vtac_keras_whole(entry);
         at += at < 0 ? size : 0;
@@ -97,7 +97,7 @@ static vtac_id one_entry(vtac_keras *k, vtac_id x, const cJSON *entry, slice_cur
     }
     x = step_slice(k, x, c->axis,
                    (const cJSON *const[]){bound_of(entry, 0), bound_of(entry, 1), bound_of(entry, 2)});
-    (void)keep_axis(k, c, vtac_made_type(m, x)->dim[c->axis++]);
+    (void)keep_axis(k, c, vtac_made_type(m, x).dim[c->axis++]);
     return x;
 }
 
@@ -119,7 +119,7 @@ vtac_id vtac_keras_item(vtac_keras *k, vtac_id x, const cJSON *spec)
         spec = cJSON_GetObjectItemCaseSensitive(spec, "items");
     }
     const int count = cJSON_IsArray(spec) ? cJSON_GetArraySize(spec) : 1;
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     const uint32_t named = named_axes(spec, count);
     slice_cursor c = {0};
     if (spec == NULL || named > rank) {
@@ -133,11 +133,11 @@ vtac_id vtac_keras_item(vtac_keras *k, vtac_id x, const cJSON *spec)
             continue;
         }
         for (uint32_t n = named; n < rank; n++) {
-            (void)keep_axis(k, &c, vtac_made_type(m, x)->dim[c.axis++]);
+            (void)keep_axis(k, &c, vtac_made_type(m, x).dim[c.axis++]);
         }
     }
     for (; c.axis < rank && m->status == VTA_OK; c.axis++) {
-        (void)keep_axis(k, &c, vtac_made_type(m, x)->dim[c.axis]);
+        (void)keep_axis(k, &c, vtac_made_type(m, x).dim[c.axis]);
     }
     return m->status == VTA_OK ? vtac_make_reshape(m, x, c.dims, c.kept) : 0;
 }

@@ -116,7 +116,7 @@ static void axis_orders(uint32_t rank, int64_t *to_planes, int64_t *to_plain)
 
 uint32_t vtac_keras_rank(vtac_keras *k, const vtac_keras_value *v)
 {
-    return vtac_made_type(&k->maker, v->plain != 0 ? v->plain : v->planes)->rank;
+    return vtac_made_type(&k->maker, v->plain != 0 ? v->plain : v->planes).rank;
 }
 
 static bool order_axes(vtac_keras *k, const vtac_keras_value *v, int64_t *to_planes, int64_t *to_plain)
@@ -287,7 +287,7 @@ vtac_id vtac_keras_activate(vtac_keras *k, vtac_id x, const char *name, int64_t 
         return vtac_make(m, name[0] == 's' ? VTAC_OP_SOFTMAX : VTAC_OP_LOG_SOFTMAX, &x, 1, &attr, 1);
     }
     if (strcmp(name, "glu") == 0) { /* one half of the channels is the other's gate */
-        const vtac_type type = *vtac_made_type(m, x);
+        const vtac_type type = vtac_made_type(m, x);
         const uint32_t at = (uint32_t)(axis < 0 ? axis + (int64_t)type.rank : axis);
         const int64_t half = m->status == VTA_OK && at < type.rank ? type.dim[at] / 2 : 0;
         if (half < 1 || type.dim[at] % 2 != 0) {

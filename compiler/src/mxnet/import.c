@@ -130,7 +130,7 @@ void vtac_mxnet_exactly(vtac_mxnet *x, const char *name, int64_t otherwise, int6
     }
 }
 
-const vtac_type *vtac_mxnet_type(const vtac_mxnet *x, uint32_t i)
+vtac_type vtac_mxnet_type(const vtac_mxnet *x, uint32_t i)
 {
     return vtac_made_type(&x->net.maker, i < x->in_count ? x->in[i] : 0);
 }

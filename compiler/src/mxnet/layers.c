@@ -28,9 +28,9 @@ static bool read_window(vtac_mxnet *x, vtac_import_window *w)
     if (m->status == VTA_OK && layout != NULL && strncmp(layout, "NC", 2) != 0) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "layout %.20s; channels on axis 1 are taken", layout);
     }
-    if (m->status == VTA_OK && (w->axes < 1 || vtac_mxnet_type(x, 0)->rank != w->axes + 2)) {
+    if (m->status == VTA_OK && (w->axes < 1 || vtac_mxnet_type(x, 0).rank != w->axes + 2)) {
         vtac_make_fail(m, VTA_INVALID, "a kernel of %u axes for an input of %u", w->axes,
-                       vtac_mxnet_type(x, 0)->rank);
+                       vtac_mxnet_type(x, 0).rank);
     }
     return m->status == VTA_OK;
 }
@@ -58,7 +58,7 @@ static void fit_target(vtac_mxnet *x, vtac_import_window *w, int64_t *more)
     const uint32_t count = vtac_mxnet_ints(x, "target_shape", target, w->axes);
     for (uint32_t a = 0; a < count && count == w->axes; a++) {
         const int64_t full =
-            (vtac_mxnet_type(x, 0)->dim[a + 2] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] + 1;
+            (vtac_mxnet_type(x, 0).dim[a + 2] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] + 1;
         const int64_t cut = full - target[a];
         if (target[a] < 1) {
             continue;
@@ -127,7 +127,7 @@ void vtac_mxnet_make_pooling(vtac_mxnet *x, const char *how)
 
 void vtac_mxnet_make_dense(vtac_mxnet *x, const char *how)
 {
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     const bool flat = vtac_mxnet_flag(x, "flatten", true);
     (void)how;
     if (rank < 2) {
@@ -146,7 +146,7 @@ void vtac_mxnet_make_dot(vtac_mxnet *x, const char *how)
     vtac_id in[2];
     (void)how;
     for (uint32_t i = 0; i < 2; i++) {
-        const uint32_t rank = vtac_mxnet_type(x, i)->rank;
+        const uint32_t rank = vtac_mxnet_type(x, i).rank;
         if (rank < 2 || rank > 3) {
             vtac_make_fail(m, VTA_UNSUPPORTED, "an operand of %u axes, 2 or 3 are taken", rank);
             return;
@@ -190,7 +190,7 @@ void vtac_mxnet_make_batch_norm(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
     const uint32_t axis = vtac_mxnet_axis(x, "axis", 1);
-    const int64_t channels = vtac_mxnet_type(x, 0)->dim[axis];
+    const int64_t channels = vtac_mxnet_type(x, 0).dim[axis];
     vtac_id rows[] = {x->in[1], x->in[2], stored_row(x, 3, "_moving_mean"), stored_row(x, 4, "_moving_var")};
     (void)how;
     if (axis != 1) {
@@ -220,7 +220,7 @@ void vtac_mxnet_make_layer_norm(vtac_mxnet *x, const char *how)
     const vtac_attr attrs[] = {vtac_attr_of_float("epsilon", vtac_mxnet_real(x, "eps", 1e-5)),
                                vtac_attr_of_int("axis", axis)};
     (void)how;
-    if (axis + 1 != vtac_mxnet_type(x, 0)->rank) {
+    if (axis + 1 != vtac_mxnet_type(x, 0).rank) {
         vtac_make_fail(&x->net.maker, VTA_UNSUPPORTED, "a normalization of axis %u; the last one is taken",
                        axis);
         return;
@@ -232,7 +232,7 @@ void vtac_mxnet_make_l2_norm(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
     const char *mode = vtac_mxnet_text(x, "mode");
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     const bool channel = mode != NULL && strcmp(mode, "channel") == 0;
     const uint32_t first = mode != NULL && strcmp(mode, "spatial") == 0 ? 2 : 1;
     int64_t axes[VTAC_MAX_RANK] = {1};
@@ -336,7 +336,7 @@ void vtac_mxnet_make_softmax(vtac_mxnet *x, const char *how)
 static void give_softmax(vtac_mxnet *x, uint32_t axis)
 {
     vtac_import_builder *m = &x->net.maker;
-    const vtac_type type = *vtac_mxnet_type(x, 0);
+    const vtac_type type = vtac_mxnet_type(x, 0);
     if (axis != 0) {
         vtac_mxnet_give(x, vtac_make_softmax(m, x->in[0], axis));
         return;
@@ -354,7 +354,7 @@ void vtac_mxnet_make_softmax_activation(vtac_mxnet *x, const char *how)
 
 void vtac_mxnet_make_softmax_output(vtac_mxnet *x, const char *how)
 {
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     (void)how;
     give_softmax(x, vtac_mxnet_flag(x, "multi_output", false)                 ? 1
                     : vtac_mxnet_flag(x, "preserve_shape", false) && rank > 0 ? rank - 1
@@ -378,7 +378,7 @@ void vtac_mxnet_make_sum_of(vtac_mxnet *x, const char *how)
 
 static vtac_id scalar_of(vtac_mxnet *x)
 {
-    return vtac_make_number(&x->net.maker, vtac_mxnet_type(x, 0)->dtype, vtac_mxnet_real(x, "scalar", 0.0));
+    return vtac_make_number(&x->net.maker, vtac_mxnet_type(x, 0).dtype, vtac_mxnet_real(x, "scalar", 0.0));
 }
 
 void vtac_mxnet_make_scalar(vtac_mxnet *x, const char *how)

@@ -57,7 +57,7 @@ uint32_t vtac_mxnet_ints(vtac_mxnet *x, const char *name, int64_t *out, uint32_t
 /* `count` numbers, all the default where there is no such attribute. */
 void vtac_mxnet_exactly(vtac_mxnet *x, const char *name, int64_t otherwise, int64_t *out, uint32_t count);
 
-const vtac_type *vtac_mxnet_type(const vtac_mxnet *x, uint32_t i);
+vtac_type vtac_mxnet_type(const vtac_mxnet *x, uint32_t i);
 /* The operator's next output. */
 void vtac_mxnet_give(vtac_mxnet *x, vtac_id id);
 /* An axis of the first input: the attribute `name`. */

@@ -11,7 +11,7 @@
 /* The axes that an operator reduces: those given, or all others, or all. */
 static uint32_t reduced_axes(vtac_mxnet *x, int64_t *axes)
 {
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     const bool exclude = vtac_mxnet_flag(x, "exclude", false);
     int64_t given[MXNET_MAX_LIST];
     const uint32_t count = vtac_mxnet_ints(x, "axis", given, VTAC_MAX_RANK);
@@ -32,7 +32,7 @@ void vtac_mxnet_make_reduce(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
     int64_t axes[VTAC_MAX_RANK];
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     const uint32_t count = reduced_axes(x, axes);
     const bool keep = vtac_mxnet_flag(x, "keepdims", false);
     const vtac_id y = vtac_make_reduce(m, vtac_op_find("", how), x->in[0], axes, count, keep);
@@ -141,7 +141,7 @@ static uint32_t take_code(const vtac_type *type, const int64_t *code, uint32_t l
 void vtac_mxnet_make_reshape(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
-    const vtac_type type = *vtac_mxnet_type(x, 0);
+    const vtac_type type = vtac_mxnet_type(x, 0);
     const int64_t all = vtac_type_elements(&type);
     int64_t codes[MXNET_MAX_LIST];
     const uint32_t count = vtac_mxnet_ints(x, "shape", codes, MXNET_MAX_LIST);
@@ -169,7 +169,7 @@ void vtac_mxnet_make_reshape(vtac_mxnet *x, const char *how)
 void vtac_mxnet_make_expand_dims(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
-    vtac_type type = *vtac_mxnet_type(x, 0);
+    vtac_type type = vtac_mxnet_type(x, 0);
     const int64_t given = vtac_mxnet_int(x, "axis", 0, -9, 8);
     const int64_t axis = given < 0 ? given + type.rank + 1 : given;
     (void)how;
@@ -184,7 +184,7 @@ void vtac_mxnet_make_expand_dims(vtac_mxnet *x, const char *how)
 
 void vtac_mxnet_make_squeeze(vtac_mxnet *x, const char *how)
 {
-    const vtac_type type = *vtac_mxnet_type(x, 0);
+    const vtac_type type = vtac_mxnet_type(x, 0);
     int64_t axes[VTAC_MAX_RANK];
     int64_t dims[VTAC_MAX_RANK];
     const bool all = vtac_mxnet_text(x, "axis") == NULL;
@@ -209,7 +209,7 @@ void vtac_mxnet_make_squeeze(vtac_mxnet *x, const char *how)
 
 void vtac_mxnet_make_transpose(vtac_mxnet *x, const char *how)
 {
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     int64_t order[MXNET_MAX_LIST];
     uint32_t count = vtac_mxnet_ints(x, "axes", order, VTAC_MAX_RANK);
     (void)how;
@@ -227,7 +227,7 @@ void vtac_mxnet_make_swap(vtac_mxnet *x, const char *how)
     (void)how;
     order[a] = b;
     order[b] = a;
-    vtac_mxnet_give(x, vtac_make_transpose(&x->net.maker, x->in[0], order, vtac_mxnet_type(x, 0)->rank));
+    vtac_mxnet_give(x, vtac_make_transpose(&x->net.maker, x->in[0], order, vtac_mxnet_type(x, 0).rank));
 }
 
 void vtac_mxnet_make_concat(vtac_mxnet *x, const char *how)
@@ -255,7 +255,7 @@ void vtac_mxnet_make_split(vtac_mxnet *x, const char *how)
     const int64_t count = vtac_mxnet_int(x, "num_outputs", 1, 1, MXNET_MAX_ENDS);
     const uint32_t axis = vtac_mxnet_axis(x, "axis", 1);
     const bool flat = vtac_mxnet_flag(x, "squeeze_axis", false);
-    vtac_type type = *vtac_mxnet_type(x, 0);
+    vtac_type type = vtac_mxnet_type(x, 0);
     const int64_t each = type.dim[axis] / count;
     (void)how;
     if (m->status != VTA_OK || type.dim[axis] % count != 0 || (flat && each != 1)) {
@@ -275,7 +275,7 @@ void vtac_mxnet_make_split(vtac_mxnet *x, const char *how)
 /* Elements from begin to end of an axis, both of which may be left open or count from its end. */
 static vtac_id cut_axis(vtac_mxnet *x, vtac_id y, uint32_t axis, int64_t begin, int64_t end)
 {
-    const int64_t size = vtac_made_type(&x->net.maker, y)->dim[axis];
+    const int64_t size = vtac_made_type(&x->net.maker, y).dim[axis];
     begin = begin == VTAC_MXNET_NONE ? 0 : begin < 0 ? begin + size : begin;
     end = end == VTAC_MXNET_NONE || end > size ? size : end < 0 ? end + size : end;
     if (x->net.maker.status == VTA_OK && (begin < 0 || begin >= end)) {
@@ -304,8 +304,7 @@ void vtac_mxnet_make_slice(vtac_mxnet *x, const char *how)
     const uint32_t steps = vtac_mxnet_ints(x, "step", step, VTAC_MAX_RANK);
     vtac_id y = x->in[0];
     (void)how;
-    bool good =
-        vtac_mxnet_ints(x, "end", end, VTAC_MAX_RANK) == count && count <= vtac_mxnet_type(x, 0)->rank;
+    bool good = vtac_mxnet_ints(x, "end", end, VTAC_MAX_RANK) == count && count <= vtac_mxnet_type(x, 0).rank;
     for (uint32_t i = 0; i < steps; i++) {
         good = good && (step[i] == 1 || step[i] == VTAC_MXNET_NONE);
     }
@@ -323,19 +322,19 @@ void vtac_mxnet_make_slice(vtac_mxnet *x, const char *how)
  */
 void vtac_mxnet_make_crop(vtac_mxnet *x, const char *how)
 {
-    const vtac_type type = *vtac_mxnet_type(x, 0);
+    const vtac_type type = vtac_mxnet_type(x, 0);
     int64_t size[2];
     int64_t offset[2];
     vtac_id y = x->in[0];
     (void)how;
     vtac_mxnet_exactly(x, "h_w", 0, size, 2);
     vtac_mxnet_exactly(x, "offset", 0, offset, 2);
-    if (type.rank != 4 || (x->in_count > 1 && vtac_mxnet_type(x, 1)->rank != 4)) {
+    if (type.rank != 4 || (x->in_count > 1 && vtac_mxnet_type(x, 1).rank != 4)) {
         vtac_make_fail(&x->net.maker, VTA_INVALID, "an input of %u axes", type.rank);
         return;
     }
     for (uint32_t a = 0; a < 2; a++) {
-        const int64_t wanted = x->in_count > 1 ? vtac_mxnet_type(x, 1)->dim[a + 2] : size[a];
+        const int64_t wanted = x->in_count > 1 ? vtac_mxnet_type(x, 1).dim[a + 2] : size[a];
         const int64_t begin =
             vtac_mxnet_flag(x, "center_crop", false) ? (type.dim[a + 2] - wanted) / 2 : offset[a];
         if (begin < 0 || begin + wanted > type.dim[a + 2]) {
@@ -352,7 +351,7 @@ void vtac_mxnet_make_pad(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
     const char *mode = vtac_mxnet_text(x, "mode");
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     int64_t width[2 * VTAC_MAX_RANK];
     int64_t pads[2 * VTAC_MAX_RANK];
     (void)how;
@@ -376,7 +375,7 @@ void vtac_mxnet_make_tile(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
     int64_t reps[VTAC_MAX_RANK];
-    const uint32_t rank = vtac_mxnet_type(x, 0)->rank;
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
     (void)how;
     if (vtac_mxnet_ints(x, "reps", reps, VTAC_MAX_RANK) != rank) {
         vtac_make_fail(m, VTA_UNSUPPORTED, "numbers for other axes than the %u of the input", rank);
@@ -391,7 +390,7 @@ void vtac_mxnet_make_up_sampling(vtac_mxnet *x, const char *how)
     vtac_import_builder *m = &x->net.maker;
     const char *type = vtac_mxnet_text(x, "sample_type");
     const int64_t scale = vtac_mxnet_int(x, "scale", 1, 1, 256);
-    const vtac_type t = *vtac_mxnet_type(x, 0);
+    const vtac_type t = vtac_mxnet_type(x, 0);
     const bool nearest = type != NULL && strcmp(type, "nearest") == 0;
     (void)how;
     if (t.rank != 4 || x->in_count != (nearest ? 1 : 2)) {

@@ -233,32 +233,39 @@ vtac_value_id vtac_c_apply(vtac_compose *c, const char *attr, vtac_value_id x)
         c->make.status = vtac_import_body(c->im, c->of->at, &scope, body, &y, c->make.diag);
     }
     free(scope.slots);
-    if (c->make.status == VTA_OK && (y == 0 || !vtac_type_equal(vtac_c_type(c, x), vtac_c_type(c, y)))) {
+    const vtac_type given = vtac_c_type(c, x), made = vtac_c_type(c, y);
+    if (c->make.status == VTA_OK && (y == 0 || !vtac_type_equal(&given, &made))) {
         return vtac_compose_fail(c, VTA_INVALID, "'%s' is to keep the type and shape of what it is given",
                                  attr);
     }
     return y;
 }
 
-const vtac_type *vtac_c_type(const vtac_compose *c, vtac_value_id value)
+vtac_type vtac_c_type(const vtac_compose *c, vtac_value_id value)
 {
     static const vtac_type some = {.dtype = VTAC_F32, .rank = VTAC_MAX_RANK, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
-    return value == 0 || c->make.status != VTA_OK ? &some : &c->im->graph->values[value].type;
+    return value == 0 || c->make.status != VTA_OK ? some : c->im->graph->values[value].type;
+}
+
+int64_t vtac_c_elements(const vtac_compose *c, vtac_value_id value)
+{
+    const vtac_type type = vtac_c_type(c, value);
+    return vtac_type_elements(&type);
 }
 
 uint32_t vtac_c_rank(const vtac_compose *c, vtac_value_id value)
 {
-    return vtac_c_type(c, value)->rank;
+    return vtac_c_type(c, value).rank;
 }
 
 int64_t vtac_c_dim(const vtac_compose *c, vtac_value_id value, uint32_t axis)
 {
-    return vtac_c_type(c, value)->dim[axis];
+    return vtac_c_type(c, value).dim[axis];
 }
 
 vtac_dtype vtac_c_dtype(const vtac_compose *c, vtac_value_id value)
 {
-    return vtac_c_type(c, value)->dtype;
+    return vtac_c_type(c, value).dtype;
 }
 
 const vtac_tensor *vtac_c_known(const vtac_compose *c, vtac_value_id value)
@@ -508,7 +515,7 @@ vtac_value_id vtac_c_along(vtac_compose *c, vtac_value_id x, uint32_t axis, uint
 {
     int64_t dim[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
-        dim[i] = i == axis ? vtac_type_elements(vtac_c_type(c, x)) : 1;
+        dim[i] = i == axis ? vtac_c_elements(c, x) : 1;
     }
     return vtac_c_reshape(c, x, dim, rank);
 }

@@ -40,8 +40,9 @@ const vtac_attr *vtac_c_attr(const vtac_compose *c, const char *name);
 int64_t vtac_c_int(const vtac_compose *c, const char *name, int64_t otherwise);
 double vtac_c_float(const vtac_compose *c, const char *name, double otherwise);
 const char *vtac_c_string(const vtac_compose *c, const char *name, const char *otherwise);
-/* The type of a value; some type after a fault. The pointer holds until the next node is made. */
-const vtac_type *vtac_c_type(const vtac_compose *c, vtac_value_id value);
+/* The type of a value, a copy: the next node that is made moves the values. Some type after a fault. */
+vtac_type vtac_c_type(const vtac_compose *c, vtac_value_id value);
+int64_t vtac_c_elements(const vtac_compose *c, vtac_value_id value);
 uint32_t vtac_c_rank(const vtac_compose *c, vtac_value_id value);
 int64_t vtac_c_dim(const vtac_compose *c, vtac_value_id value, uint32_t axis);
 vtac_dtype vtac_c_dtype(const vtac_compose *c, vtac_value_id value);

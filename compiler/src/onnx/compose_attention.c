@@ -12,7 +12,7 @@
 static vtac_value_id to_heads(vtac_compose *c, vtac_value_id x, int64_t heads)
 {
     static const int64_t order[] = {0, 2, 1, 3};
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     if (type.rank == 4) {
         return x;
     }
@@ -27,7 +27,7 @@ static vtac_value_id to_heads(vtac_compose *c, vtac_value_id x, int64_t heads)
 static vtac_value_id from_heads(vtac_compose *c, vtac_value_id x)
 {
     static const int64_t order[] = {0, 2, 1, 3};
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const int64_t joined[] = {type.dim[0], type.dim[2], type.dim[1] * type.dim[3]};
     return vtac_c_reshape(c, vtac_c_transpose(c, x, order, 4), joined, 3);
 }
@@ -35,7 +35,7 @@ static vtac_value_id from_heads(vtac_compose *c, vtac_value_id x)
 /* Each of the heads `times` times, one behind the other. */
 static vtac_value_id repeat_heads(vtac_compose *c, vtac_value_id x, int64_t times)
 {
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const int64_t *d = type.dim;
     if (times == 1 || c->make.status != VTA_OK) {
         return x;

@@ -104,7 +104,7 @@ vtac_value_id vtac_c_floats(vtac_compose *c, uint32_t input, bool wide)
 
 vtac_value_id vtac_c_rows(vtac_compose *c, vtac_value_id x)
 {
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const int64_t row[] = {1, type.dim[0]};
     if (c->make.status == VTA_OK && (type.rank < 1 || type.rank > 2)) {
         return vtac_compose_fail(c, VTA_INVALID, "the input has %u axes, expected [rows, columns]",
@@ -281,7 +281,7 @@ void vtac_composed_ml_feature_extractor(vtac_compose *c, vtac_value_id *out)
 {
     vtac_value_id x = vtac_c_in(c, 0);
     const vtac_value_id places = vtac_c_in(c, 1);
-    const int64_t line[] = {vtac_type_elements(vtac_c_type(c, places))};
+    const int64_t line[] = {vtac_c_elements(c, places)};
     const int64_t row[] = {1, vtac_c_dim(c, x, 0)};
     x = vtac_c_rank(c, x) == 1 ? vtac_c_reshape(c, x, row, 2) : x;
     out[0] = vtac_c_gather(c, x, vtac_c_reshape(c, places, line, 1), (int64_t)vtac_c_rank(c, x) - 1);
@@ -349,7 +349,7 @@ static int by_key(const void *a, const void *b)
 /* The place of each key of x among sorted ones, the last that is not above it: by halves. */
 static vtac_value_id search_keys(vtac_compose *c, vtac_value_id x, vtac_value_id keys, int64_t count)
 {
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     vtac_type shape = type;
     shape.dtype = VTAC_I64;
     int64_t step = 1;
@@ -426,7 +426,7 @@ static vtac_value_id look_up(vtac_compose *c, vtac_value_id x, const vtac_number
     }
     const vtac_type line = {wide, 1, {count}};
     const vtac_value_id labels = vtac_c_constant(c, values, values->dtype);
-    const vtac_type shape = *vtac_c_type(c, x);
+    const vtac_type shape = vtac_c_type(c, x);
     vtac_value_id y = vtac_c_expand(c, otherwise, shape.dim, shape.rank);
     if (count > 0) {
         const vtac_value_id known =

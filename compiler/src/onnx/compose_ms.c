@@ -12,7 +12,7 @@
 static vtac_value_id spread_out(vtac_compose *c, uint32_t i, vtac_dtype type, bool rows)
 {
     const vtac_value_id x = vtac_c_cast(c, vtac_c_in(c, i), type);
-    if (c->make.status == VTA_OK && vtac_type_elements(vtac_c_type(c, x)) == 1) {
+    if (c->make.status == VTA_OK && vtac_c_elements(c, x) == 1) {
         return vtac_c_reshape(c, x, NULL, 0);
     }
     return rows && vtac_c_rank(c, x) == 1 ? vtac_c_unsqueeze(c, x, 1) : x;
@@ -51,7 +51,7 @@ static bool takes_bytes(vtac_compose *c)
         takes = takes && (type == VTAC_I8 || type == VTAC_U8);
     }
     for (uint32_t i = 0; i < sizeof single; i++) {
-        takes = takes && vtac_type_elements(vtac_c_type(c, vtac_c_in(c, single[i]))) == 1;
+        takes = takes && vtac_c_elements(c, vtac_c_in(c, single[i])) == 1;
     }
     return takes && vtac_c_rank(c, vtac_c_in(c, VTAC_QLINEAR_PAIR_B_SCALE)) < 2 &&
            vtac_c_rank(c, vtac_c_in(c, VTAC_QLINEAR_PAIR_B_ZERO)) < 2;

@@ -40,7 +40,7 @@ void vtac_composed_bit_cast(vtac_compose *c, vtac_value_id *out)
 static void train_batch_norm(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const double momentum = vtac_c_float(c, "momentum", 0.9);
     vtac_value_id mean = vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, x, 0, 0);
     mean = type.rank > 2 ? vtac_c_reduce(c, VTAC_OP_REDUCE_MEAN, mean, 2, type.rank - 1) : mean;

@@ -103,7 +103,7 @@ static vtac_type drawn_type(vtac_compose *c, bool like)
 {
     vtac_type type = {.dtype = VTAC_F32};
     if (like) {
-        type = *vtac_c_type(c, vtac_c_in(c, 0));
+        type = vtac_c_type(c, vtac_c_in(c, 0));
         type.dtype = vtac_c_dtype_attr(c, "dtype", type.dtype);
         return type;
     }
@@ -163,7 +163,7 @@ void vtac_composed_random_normal_like(vtac_compose *c, vtac_value_id *out)
 void vtac_composed_bernoulli(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const vtac_dtype dtype = vtac_c_dtype_attr(c, "dtype", type.dtype);
     out[0] = c->make.status == VTA_OK
                  ? vtac_c_cast(c, vtac_c_less(c, draw_values(c, &type, false, 0.0, 1.0), x), dtype)
@@ -178,7 +178,7 @@ void vtac_composed_multinomial(vtac_compose *c, vtac_value_id *out)
         return;
     }
     const vtac_value_id x = vtac_c_in(c, 0);
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const vtac_dtype dtype = vtac_c_dtype_attr(c, "dtype", VTAC_I32);
     if (samples < 1 || samples > MAX_DRAWN || type.dim[1] < 1) {
         (void)vtac_compose_fail(c, VTA_RANGE, "%lld samples of %lld classes", (long long)samples,
@@ -209,7 +209,7 @@ void vtac_composed_dropout(vtac_compose *c, vtac_value_id *out)
         return;
     }
     const vtac_value_id x = vtac_c_in(c, 0);
-    vtac_type type = *vtac_c_type(c, x);
+    vtac_type type = vtac_c_type(c, x);
     const vtac_dtype dtype = type.dtype;
     if (vtac_c_has(c, 1) && is_zero(vtac_c_known(c, vtac_c_in(c, 1)))) { /* nothing is dropped */
         out[0] = x;

@@ -40,8 +40,8 @@ void vtac_composed_deform_conv(vtac_compose *c, vtac_value_id *out)
     const vtac_value_id x = vtac_c_in(c, 0);
     const vtac_value_id weight = vtac_c_in(c, 1);
     const vtac_value_id offset = vtac_c_in(c, 2);
-    const vtac_type w = *vtac_c_type(c, weight);
-    const vtac_type o = *vtac_c_type(c, offset);
+    const vtac_type w = vtac_c_type(c, weight);
+    const vtac_type o = vtac_c_type(c, offset);
     const int64_t group = vtac_c_int(c, "group", 1);
     const uint32_t rank = vtac_c_rank(c, x);
     if (c->make.status == VTA_OK &&
@@ -57,7 +57,7 @@ void vtac_composed_deform_conv(vtac_compose *c, vtac_value_id *out)
     hand_on(c, names);
     vtac_c_set_ints(c, "kernel_shape", w.dim + 2, w.rank - 2);
     const vtac_value_id columns = vtac_c_node(c, VTAC_OP_DEFORM_COLUMNS, inputs, inputs[2] == 0 ? 2 : 3);
-    const int64_t *d = vtac_c_type(c, columns)->dim; /* [N, C, taps, places] */
+    const int64_t *d = vtac_c_type(c, columns).dim; /* [N, C, taps, places] */
     const int64_t sums = w.dim[1] * d[2];
     const int64_t parted[] = {d[0], group, sums, d[3]};
     const int64_t rows[] = {1, group, w.dim[0] / group, sums};
@@ -106,7 +106,7 @@ void vtac_composed_max_unpool(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
     const vtac_value_id places = vtac_c_in(c, 1);
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     int64_t asked[VTAC_MAX_RANK];
     uint32_t count = 0;
     vtac_type y;
@@ -117,9 +117,9 @@ void vtac_composed_max_unpool(vtac_compose *c, vtac_value_id *out)
     if (c->make.status != VTA_OK) {
         return;
     }
-    const vtac_type *given = vtac_c_type(c, places);
-    if (given->dtype != VTAC_I64 || given->rank != type.rank ||
-        memcmp(given->dim, type.dim, type.rank * sizeof *type.dim) != 0 ||
+    const vtac_type given = vtac_c_type(c, places);
+    if (given.dtype != VTAC_I64 || given.rank != type.rank ||
+        memcmp(given.dim, type.dim, type.rank * sizeof *type.dim) != 0 ||
         (count != 0 && count != type.rank)) {
         (void)vtac_compose_fail(c, VTA_INVALID, "its places or its shape do not fit its input");
         return;

@@ -98,7 +98,7 @@ void vtac_composed_center_crop_pad(vtac_compose *c, vtac_value_id *out)
 void vtac_composed_reverse_sequence(vtac_compose *c, vtac_value_id *out)
 {
     const vtac_value_id x = vtac_c_in(c, 0);
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const uint32_t batch = vtac_c_axis(c, vtac_c_int(c, "batch_axis", 1), type.rank);
     const uint32_t time = vtac_c_axis(c, vtac_c_int(c, "time_axis", 0), type.rank);
     const vtac_value_id lengths = vtac_c_in(c, 1);

@@ -120,7 +120,7 @@ static vtac_value_id either_condition(vtac_compose *c, vtac_value_id a, vtac_val
 static vtac_value_id walk_trees(vtac_compose *c, const forest *f, vtac_value_id x)
 {
     static const int bits[] = {BELOW, EQUAL, ABOVE, NO_NUMBER};
-    const vtac_type type = *vtac_c_type(c, x);
+    const vtac_type type = vtac_c_type(c, x);
     const vtac_value_id next[] = {node_table(c, f, 0, VTAC_I64), node_table(c, f, 1, VTAC_I64)};
     const vtac_value_id feature = node_table(c, f, 2, VTAC_I64);
     const vtac_value_id split = node_table(c, f, 4, type.dtype);

@@ -204,7 +204,7 @@ static vtac_node_id first_of_chain(const vtac_graph *graph, vtac_value_id value,
 static vta_status image_of_mask(const heads *h, const vtac_type *beside, int64_t group, vtac_value_id *x)
 {
     const made_mask made = {
-        .mask = *x, .scores = *vtac_b_type(h->b, h->b->like.inputs[0]), .beside = *beside, .group = group};
+        .mask = *x, .scores = vtac_b_type(h->b, h->b->like.inputs[0]), .beside = *beside, .group = group};
     if (made.mask == h->made->mask && group == h->made->group &&
         vtac_type_equal(&made.scores, &h->made->scores) && vtac_type_equal(beside, &h->made->beside)) {
         *x = h->made->image;
@@ -222,15 +222,15 @@ static vta_status image_of_mask(const heads *h, const vtac_type *beside, int64_t
 static vta_status move_softmax(const heads *h, const vtac_legalized *p)
 {
     const vtac_node_builder *b = h->b;
-    const vtac_type type = *vtac_b_type(b, p->made);
+    const vtac_type type = vtac_b_type(b, p->made);
     vtac_value_id inputs[MASK + 1] = {0}, image, out;
     const vtac_node_id first = first_of_chain(b->graph, b->like.inputs[0], &image);
     const int64_t group = vtac_attr_int(&b->graph->nodes[b->graph->values[p->made].node], "group", 1);
     const vtac_attr attrs[] = {
         {.name = "group", .kind = VTAC_ATTR_INT, .i = group},
         {.name = "numbers", .kind = VTAC_ATTR_INT, .i = columns_of(b->graph, b->like.inputs[0])}};
-    if (first == 0 || !vtac_type_equal(vtac_b_type(b, image), &type) ||
-        vtac_is_output(b->graph, b->like.outputs[0])) {
+    const vtac_type source = vtac_b_type(b, image);
+    if (first == 0 || !vtac_type_equal(&source, &type) || vtac_is_output(b->graph, b->like.outputs[0])) {
         return VTA_OK;
     }
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
@@ -262,7 +262,7 @@ static vta_status scores_of(const vtac_node_builder *b, uint32_t operand, const 
 {
     const vtac_tensor *from = vtac_in_constant(b->graph, &b->like, operand);
     const vtac_tensor *zero = vtac_in_constant(b->graph, &b->like, operand + 2);
-    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+    const vtac_type y = vtac_b_type(b, b->like.outputs[0]);
     const int64_t each = image->dim[1] / group, pixels = image->dim[2], count = vtac_type_elements(image);
     const int64_t numbers = y.dim[y.rank - 1], rows = vtac_type_elements(&y) / numbers / group;
     uint8_t *data = vta_arena_array(b->arena, (size_t)count, 1);
@@ -284,14 +284,15 @@ static vta_status scores_of(const vtac_node_builder *b, uint32_t operand, const 
 static vta_status move_sum(const heads *h, const vtac_legalized *p, uint32_t data)
 {
     const vtac_node_builder *b = h->b;
-    const vtac_type type = *vtac_b_type(b, p->made);
+    const vtac_type type = vtac_b_type(b, p->made);
     const vtac_value_id x = b->like.inputs[data];
     const int64_t group = vtac_attr_int(&b->graph->nodes[b->graph->values[p->made].node], "group", 1);
     vtac_value_id inputs[8] = {0}, image, out;
     const vtac_node_id first = first_of_chain(b->graph, x, &image);
-    if (first == 0 || !vtac_type_equal(vtac_b_type(b, image), &type) ||
-        vtac_b_type(b, b->like.outputs[0])->dtype != type.dtype ||
-        vtac_type_elements(vtac_b_type(b, x)) != vtac_type_elements(vtac_b_type(b, b->like.outputs[0]))) {
+    const vtac_type source = vtac_b_type(b, image);
+    if (first == 0 || !vtac_type_equal(&source, &type) ||
+        vtac_b_type(b, b->like.outputs[0]).dtype != type.dtype ||
+        vtac_b_elements(b, x) != vtac_b_elements(b, b->like.outputs[0])) {
         return VTA_OK;
     }
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
@@ -403,7 +404,7 @@ static vta_status move_factor(const heads *h, const vtac_legalized *p, const vta
     const int64_t each = vta_round_up(rows, block);
     const int64_t whole = vta_round_up(pixels, block);
     vtac_value_id x = b->graph->nodes[p->holders[1]].outputs[0];
-    const vtac_type held = *vtac_b_type(b, x);
+    const vtac_type held = vtac_b_type(b, x);
     *image = 0;
     if (vtac_type_elements(&held) != s->g * s->k * s->n) {
         return VTA_OK;
@@ -451,7 +452,7 @@ static vta_status zeros_of(const vtac_node_builder *b, const vtac_type *type, vt
 static vta_status join_zeros(const vtac_node_builder *b, int64_t pixels, vtac_value_id *image)
 {
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
-    vtac_type type = *vtac_b_type(b, *image);
+    vtac_type type = vtac_b_type(b, *image);
     vtac_value_id inputs[2] = {*image};
     type.dim[2] = pixels;
     VTA_TRY(zeros_of(b, &type, &inputs[1]));
@@ -461,8 +462,8 @@ static vta_status join_zeros(const vtac_node_builder *b, int64_t pixels, vtac_va
 /* The same image with whole blocks of pixels: its convolution gets padding, or zeros are joined. */
 static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
 {
-    const vtac_type *type = vtac_b_type(b, *image);
-    const int64_t pixels = type->dim[2], block = vtac_vta_block(b->config);
+    const vtac_type type = vtac_b_type(b, *image);
+    const int64_t pixels = type.dim[2], block = vtac_vta_block(b->config);
     const int64_t pads[2] = {0, vta_round_up(pixels, block) - pixels};
     const vtac_node maker = b->graph->nodes[b->graph->values[*image].node];
     vtac_attr attrs[4] = {{.name = "pads", .kind = VTAC_ATTR_INTS, .count = 2, .ints = pads}};
@@ -480,13 +481,13 @@ static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
 
 bool vtac_has_padding(const vtac_node_builder *b, vtac_value_id image)
 {
-    return vtac_b_type(b, image)->dim[2] % vtac_vta_block(b->config) == 0 ||
+    return vtac_b_type(b, image).dim[2] % vtac_vta_block(b->config) == 0 ||
            is_point(b->graph, vtac_producer_of(b->graph, image));
 }
 
 vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image)
 {
-    const vtac_type type = *vtac_b_type(b, *image);
+    const vtac_type type = vtac_b_type(b, *image);
     const int64_t pixels = type.dim[2], block = vtac_vta_block(b->config);
     const int64_t more = vta_round_up(pixels, block) - pixels;
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
@@ -511,7 +512,7 @@ bool vtac_is_factor_image(const vtac_node_builder *b, const vtac_legalized *p)
  * zeros follow those of a group. */
 static vta_status fill_channels(const vtac_node_builder *b, int64_t groups, vtac_value_id *image)
 {
-    const vtac_type type = *vtac_b_type(b, *image);
+    const vtac_type type = vtac_b_type(b, *image);
     const int64_t each = type.dim[1] / groups, full = vta_round_up(each, vtac_vta_block(b->config));
     const int64_t pads[10] = {0, 0, 0, 0, 0, 0, 0, 0, full - each, 0};
     const uint8_t zero = type.dtype == VTAC_U8 ? -INT8_MIN : 0;
@@ -531,7 +532,7 @@ static vta_status fill_channels(const vtac_node_builder *b, int64_t groups, vtac
 
 vta_status vtac_transpose_image(const vtac_node_builder *b, int64_t channels, vtac_value_id *image)
 {
-    const vtac_type type = *vtac_b_type(b, *image);
+    const vtac_type type = vtac_b_type(b, *image);
     const int64_t dims[3] = {1, channels, type.dim[1]};
     const vtac_attr attrs[] = {{.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = dims},
                                {.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)}};
@@ -581,7 +582,7 @@ static vta_status take_images(const vtac_node_builder *b, vtac_legalized *p, con
 /* An image whose pixels are one row: [1, c, pixels]. */
 static vta_status flatten_rows(const vtac_node_builder *b, vtac_value_id *image)
 {
-    const vtac_type type = *vtac_b_type(b, *image);
+    const vtac_type type = vtac_b_type(b, *image);
     return vtac_b_reshape(b, (int64_t[]){1, type.dim[1], vtac_type_elements(&type) / type.dim[1]}, 3, image);
 }
 
@@ -592,7 +593,7 @@ static vta_status fill_image(const vtac_node_builder *b, int64_t groups, bool tr
     VTA_TRY(is_point(b->graph, vtac_producer_of(b->graph, *image)) ? fill_blocks(b, image) : VTA_OK);
     VTA_TRY(fill_channels(b, groups, image));
     VTA_TRY(fill_blocks(b, image));
-    return transposed ? vtac_transpose_image(b, vtac_b_type(b, *image)->dim[2], image) : VTA_OK;
+    return transposed ? vtac_transpose_image(b, vtac_b_type(b, *image).dim[2], image) : VTA_OK;
 }
 
 static vta_status use_cache(const heads *h, vtac_legalized *p, const vtac_pair *s,
@@ -713,7 +714,7 @@ vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *pro
                                 bool swapped, vtac_value_id *x)
 {
     enum { TRANSPOSED = 2 };
-    const vtac_type image = *vtac_b_type(b, product->inputs[3]);
+    const vtac_type image = vtac_b_type(b, product->inputs[3]);
     const bool transposed = vtac_attr_int(product, "image", 0) == TRANSPOSED;
     const int64_t g = vtac_attr_int(product, "group", 1), pixels = image.dim[2];
     const int64_t terms = as->dim[as->rank - (swapped ? 1 : 2)];
@@ -734,9 +735,9 @@ vta_status vtac_factor_of_image(const vtac_node_builder *b, const vtac_node *pro
 /* Pixels behind those that are channels go. */
 static vta_status undo_transpose(const vtac_node_builder *b, vtac_value_id *x)
 {
-    const vtac_type type = *vtac_b_type(b, b->like.outputs[0]);
+    const vtac_type type = vtac_b_type(b, b->like.outputs[0]);
     *x = b->like.inputs[0];
-    if (vtac_b_type(b, *x)->dim[2] != type.dim[1]) {
+    if (vtac_b_type(b, *x).dim[2] != type.dim[1]) {
         VTA_TRY(vtac_cut_matrices(b, type.dim[2], type.dim[1], x));
     }
     return vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x);
@@ -764,7 +765,7 @@ static vta_status undo_norm(const vtac_node_builder *b, vtac_value_id *x)
 
 static vta_status undo_softmax(const vtac_node_builder *b, vtac_value_id *x)
 {
-    const vtac_type type = *vtac_b_type(b, b->like.outputs[0]);
+    const vtac_type type = vtac_b_type(b, b->like.outputs[0]);
     const int64_t g = vtac_attr_int(&b->like, "group", 1), each = type.dim[1] / g, pixels = type.dim[2];
     const int64_t numbers = vtac_attr_int(&b->like, "numbers", each);
     const vtac_tensor *zero = vtac_in_constant(b->graph, &b->like, 4);
@@ -782,7 +783,7 @@ static vta_status undo_softmax(const vtac_node_builder *b, vtac_value_id *x)
 
 static vta_status image_to_steps(const vtac_node_builder *b, int64_t steps, int64_t batch, vtac_value_id *x)
 {
-    const int64_t columns = vtac_b_type(b, *x)->dim[1];
+    const int64_t columns = vtac_b_type(b, *x).dim[1];
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));
     return vtac_b_reshape(b, (int64_t[]){steps, batch, columns}, 3, x);
 }
@@ -796,7 +797,7 @@ static vta_status steps_to_image(const vtac_node_builder *b, const vtac_type *to
 /* The recurrence of rows: its images are [1, columns, steps * batch]. */
 static vta_status undo_recurrence(const vtac_node_builder *b, vtac_value_id *x)
 {
-    const vtac_type from = *vtac_b_type(b, b->like.inputs[0]), to = *vtac_b_type(b, b->like.outputs[0]);
+    const vtac_type from = vtac_b_type(b, b->like.inputs[0]), to = vtac_b_type(b, b->like.outputs[0]);
     const int64_t steps = vtac_attr_int(&b->like, "steps", 1);
     const int64_t batch = from.dim[2] / steps;
     vtac_value_id inputs[VTAC_RECURRENCE_INPUTS] = {0}, outputs[VTAC_RECURRENCE_OUTPUTS] = {0};
@@ -804,7 +805,7 @@ static vta_status undo_recurrence(const vtac_node_builder *b, vtac_value_id *x)
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     VTA_TRY(image_to_steps(b, steps, batch, &inputs[VTAC_RECURRENCE_X]));
     for (uint32_t i = VTAC_RECURRENCE_H_BEFORE; i < b->like.input_count; i++) {
-        const vtac_type rows = inputs[i] == 0 ? (vtac_type){0} : *vtac_b_type(b, inputs[i]);
+        const vtac_type rows = inputs[i] == 0 ? (vtac_type){0} : vtac_b_type(b, inputs[i]);
         VTA_TRY(inputs[i] == 0
                     ? VTA_OK
                     : vtac_b_reshape(b, (int64_t[]){rows.dim[0] / batch, batch, rows.dim[1]}, 3, &inputs[i]));
@@ -821,7 +822,7 @@ static vta_status undo_recurrence(const vtac_node_builder *b, vtac_value_id *x)
     memcpy(outputs, b->graph->nodes[made].outputs, b->like.output_count * sizeof *outputs);
     if (b->like.output_count > 1) {
         const vtac_value_id old = b->like.outputs[VTAC_RECURRENCE_STATE_AFTER];
-        const vtac_type type = *vtac_b_type(b, old);
+        const vtac_type type = vtac_b_type(b, old);
         vtac_value_id *state = &outputs[VTAC_RECURRENCE_STATE_AFTER];
         VTA_TRY(vtac_b_reshape(b, type.dim, type.rank, state));
         vtac_swap_names(b->graph, old, *state);

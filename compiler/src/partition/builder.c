@@ -10,9 +10,14 @@
 
 enum { MAX_ATTRS = 12 };
 
-const vtac_type *vtac_b_type(const vtac_node_builder *b, vtac_value_id value)
+vtac_type vtac_b_type(const vtac_node_builder *b, vtac_value_id value)
 {
-    return &b->graph->values[value].type;
+    return b->graph->values[value].type;
+}
+
+int64_t vtac_b_elements(const vtac_node_builder *b, vtac_value_id value)
+{
+    return vtac_type_elements(&b->graph->values[value].type);
 }
 
 vta_status vtac_b_no_memory(const vtac_node_builder *b)
@@ -95,9 +100,9 @@ vta_status vtac_b_with(const vtac_node_builder *b, vtac_op op, int32_t number, v
 
 vta_status vtac_b_reshape(const vtac_node_builder *b, const int64_t *dims, uint32_t rank, vtac_value_id *x)
 {
-    const vtac_type *type = vtac_b_type(b, *x);
+    const vtac_type type = vtac_b_type(b, *x);
     vtac_value_id shape;
-    if (type->rank == rank && (rank == 0 || memcmp(type->dim, dims, rank * sizeof *dims) == 0)) {
+    if (type.rank == rank && (rank == 0 || memcmp(type.dim, dims, rank * sizeof *dims) == 0)) {
         return VTA_OK;
     }
     VTA_TRY(vtac_b_list(b, dims, rank, &shape));

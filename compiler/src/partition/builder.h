@@ -19,7 +19,9 @@ typedef struct vtac_node_builder {
     vta_diag *diag;
 } vtac_node_builder;
 
-const vtac_type *vtac_b_type(const vtac_node_builder *b, vtac_value_id value);
+/* The type of a value, a copy: the next node that is added moves the values. */
+vtac_type vtac_b_type(const vtac_node_builder *b, vtac_value_id value);
+int64_t vtac_b_elements(const vtac_node_builder *b, vtac_value_id value);
 vta_status vtac_b_no_memory(const vtac_node_builder *b);
 
 /* A node that may become a layer. */

@@ -315,7 +315,7 @@ vta_status vtac_cache_image(const vtac_node_builder *b, const vtac_cache_factor 
         return VTA_OK;
     }
     const int64_t full = vta_round_up(f->columns, vtac_vta_block(b->config));
-    const bool moves = vtac_b_type(b, f->past)->dtype == VTAC_U8;
+    const bool moves = vtac_b_type(b, f->past).dtype == VTAC_U8;
     const int64_t keys[] = {0, 2, 1}, values[] = {1, 0, 2};
     *out = f->past;
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){f->heads, f->tokens, f->columns}, 3, out));
@@ -332,7 +332,7 @@ vta_status vtac_cache_image(const vtac_node_builder *b, const vtac_cache_factor 
 static vta_status rows_of_image(const vtac_node_builder *b, const vtac_cache_factor *f, int64_t tokens,
                                 vtac_value_id *x)
 {
-    const vtac_type image = *vtac_b_type(b, *x);
+    const vtac_type image = vtac_b_type(b, *x);
     if (!f->transposed) {
         VTA_TRY(vtac_b_reshape(b, (int64_t[]){f->heads, image.dim[1] / f->heads, image.dim[2]}, 3, x));
         return vtac_cut_matrices(b, f->columns, tokens, x);
@@ -346,7 +346,7 @@ vta_status vtac_factor_of_cache(const vtac_node_builder *b, const vtac_node *pro
                                 vtac_value_id *x)
 {
     enum { VALUES = 2 };
-    const vtac_type past = *vtac_b_type(b, product->inputs[VTAC_PRODUCT_IMAGE]);
+    const vtac_type past = vtac_b_type(b, product->inputs[VTAC_PRODUCT_IMAGE]);
     vtac_cache_factor f = {.transposed = vtac_attr_int(product, "image", 0) == VALUES,
                            .readers = vtac_attr_int(product, "readers", 1)};
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = f.transposed ? 1 : 2};

@@ -13,7 +13,7 @@ enum { FEW = 16, CHANNELS = 1 };
 static vta_status take_channels(const vtac_node_builder *b, vtac_value_id x, int64_t first, int64_t count,
                                 vtac_value_id *out)
 {
-    const int64_t all = vtac_b_type(b, x)->dim[CHANNELS];
+    const int64_t all = vtac_b_type(b, x).dim[CHANNELS];
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = CHANNELS};
     int64_t *places = vta_arena_array(b->arena, (size_t)count, sizeof *places);
     vtac_value_id inputs[2] = {x};
@@ -37,7 +37,7 @@ static vta_status choose_of(const vtac_node_builder *b, vtac_value_id first, vta
 static vta_status choose_all(const vtac_node_builder *b, vtac_value_id *x)
 {
     vtac_value_id half[2] = {0};
-    int64_t count = vtac_b_type(b, *x)->dim[CHANNELS];
+    int64_t count = vtac_b_type(b, *x).dim[CHANNELS];
     while (count > FEW) {
         const int64_t own = vta_ceil_div(count, 2);
         VTA_TRY(take_channels(b, *x, 0, own, &half[0]));
@@ -71,7 +71,7 @@ static bool is_of_channels(const vtac_graph *graph, const vtac_node *node)
 static vta_status replace_node(const vtac_node_builder *b)
 {
     const vtac_value_id old = b->like.outputs[0];
-    const vtac_type y = *vtac_b_type(b, old);
+    const vtac_type y = vtac_b_type(b, old);
     vtac_value_id x = b->like.inputs[0];
     VTA_TRY(choose_all(b, &x));
     VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &x));

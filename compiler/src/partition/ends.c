@@ -52,7 +52,7 @@ vta_status vtac_transpose_ends(vtac_graph *graph, const vta_config *config, vta_
             continue;
         }
         VTA_TRY(vtac_fill_pixels(&b, &image));
-        VTA_TRY(vtac_transpose_image(&b, vtac_b_type(&b, b.like.outputs[0])->dim[1], &image));
+        VTA_TRY(vtac_transpose_image(&b, vtac_b_type(&b, b.like.outputs[0]).dim[1], &image));
         vtac_swap_names(graph, b.like.outputs[0], image);
         vtac_replace_uses(graph, b.like.outputs[0], image);
     }

@@ -214,7 +214,7 @@ static vta_status add_conv_like(const vtac_node_builder *b, const vtac_value_id 
 /* The convolution that makes an image, with whole heads. */
 static vta_status fill_outputs(const vtac_node_builder *b, const head_width *h, vtac_value_id *out)
 {
-    const int64_t channels = vtac_b_type(b, b->like.outputs[0])->dim[1];
+    const int64_t channels = vtac_b_type(b, b->like.outputs[0]).dim[1];
     vtac_value_id inputs[CONV_INPUTS + 1] = {0};
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     VTA_TRY(fill_weights(b, h, 0, &inputs[WEIGHTS]));
@@ -236,12 +236,12 @@ vta_status vtac_fill_image(const vtac_node_builder *b, int64_t groups, vtac_valu
 {
     const vtac_value_id base = vtac_source_of(b->graph, *image).base;
     const vtac_node conv = *vtac_producer_of(b->graph, base);
-    vtac_type type = *vtac_b_type(b, *image);
-    const int64_t each = vtac_b_type(b, *image)->dim[1] / groups;
+    vtac_type type = vtac_b_type(b, *image);
+    const int64_t each = vtac_b_type(b, *image).dim[1] / groups;
     const head_width h = {each, vta_round_up(each, vtac_vta_block(b->config))};
     const vtac_node_builder own = {b->graph, b->arena, b->config, conv, b->diag};
     VTA_TRY(fill_outputs(&own, &h, image));
-    type.dim[1] = vtac_b_type(b, *image)->dim[1];
+    type.dim[1] = vtac_b_type(b, *image).dim[1];
     return vtac_b_reshape(b, type.dim, type.rank, image);
 }
 
@@ -251,7 +251,7 @@ vta_status vtac_fill_image(const vtac_node_builder *b, int64_t groups, vtac_valu
  * go on to what makes the image. */
 static vta_status apart(const vtac_node_builder *b, int64_t each, vtac_value_id *x)
 {
-    const vtac_type type = *vtac_b_type(b, *x);
+    const vtac_type type = vtac_b_type(b, *x);
     const int64_t pixels = vtac_type_elements(&type) / type.dim[0] / type.dim[1];
     return vtac_b_reshape(b, (int64_t[]){type.dim[0], 1, type.dim[1] / each, each, pixels}, 5, x);
 }
@@ -273,7 +273,7 @@ static vta_status cut_heads(const vtac_node_builder *b, const head_width *h, con
 /* Puts the zero point beside each head's own channels. */
 static vta_status pad_heads(const vtac_node_builder *b, const head_width *h, vtac_value_id *x)
 {
-    vtac_type type = *vtac_b_type(b, *x);
+    vtac_type type = vtac_b_type(b, *x);
     const int64_t pads[10] = {0, 0, 0, 0, 0, 0, 0, 0, h->whole - h->each, 0};
     vtac_value_id inputs[3] = {0};
     VTA_TRY(apart(b, h->each, x));
@@ -318,7 +318,7 @@ static vta_status fill_maker(const vtac_node_builder *b, const head_width *h, vt
 {
     const vtac_value_id image = image_above(b->graph, factor);
     const vtac_node *maker = vtac_producer_of(b->graph, image);
-    const vtac_type type = *vtac_b_type(b, image);
+    const vtac_type type = vtac_b_type(b, image);
     vtac_value_id x = 0;
     if (!can_fill(b->graph, maker) || type.rank < 3 || type.dim[1] % h->each != 0 ||
         !is_only_moved(b->graph, image)) {
@@ -358,7 +358,7 @@ static vta_status fill_reader(const vtac_node_builder *b, const head_width *h, v
     if (!can_fill(b->graph, reader)) {
         return VTA_OK;
     }
-    const vtac_type type = *vtac_b_type(b, reader->inputs[0]);
+    const vtac_type type = vtac_b_type(b, reader->inputs[0]);
     if (type.rank < 3 || type.dim[1] % h->each != 0) {
         return VTA_OK;
     }

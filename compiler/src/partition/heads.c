@@ -21,12 +21,12 @@ typedef struct head_shape {
     int64_t heads, rows, columns;
 } head_shape;
 
-static head_shape shape_of(const vtac_type *type)
+static head_shape shape_of(vtac_type type)
 {
-    const uint32_t rank = type->rank;
-    head_shape s = {1, type->dim[rank - 2], type->dim[rank - 1]};
+    const uint32_t rank = type.rank;
+    head_shape s = {1, type.dim[rank - 2], type.dim[rank - 1]};
     for (uint32_t i = 0; i + 2 < rank; i++) {
-        s.heads *= type->dim[i];
+        s.heads *= type.dim[i];
     }
     return s;
 }
@@ -38,7 +38,7 @@ static vtac_value_id image_behind(const vtac_graph *graph, vtac_value_id value)
     if (type->rank < 3 || vtac_type_elements(type) < 1) {
         return 0;
     }
-    const head_shape s = shape_of(type);
+    const head_shape s = shape_of(*type);
     const vtac_order_want want = {{s.heads, s.rows, s.columns}, {s.columns * s.rows, 1, s.rows}, false};
     const vtac_value_id image = vtac_image_of_order(graph, value, &want, 0);
     const vtac_type *from = image != 0 ? &graph->values[image].type : NULL;
@@ -49,8 +49,8 @@ static vtac_value_id image_behind(const vtac_graph *graph, vtac_value_id value)
 static vta_status replace_by_heads(const vtac_node_builder *b, vtac_value_id image)
 {
     const vtac_value_id old = b->like.outputs[0];
-    const vtac_type y = *vtac_b_type(b, old);
-    const head_shape s = shape_of(&y);
+    const vtac_type y = vtac_b_type(b, old);
+    const head_shape s = shape_of(y);
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){s.heads, s.columns, s.rows}, 3, &image));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, &image));
     VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &image));
@@ -65,7 +65,7 @@ static vta_status replace_by_heads(const vtac_node_builder *b, vtac_value_id ima
 static vta_status convert_constant(const vtac_node_builder *b, const vtac_tensor *from, const vtac_type *y,
                                    vtac_value_id *out)
 {
-    const head_shape s = shape_of(y);
+    const head_shape s = shape_of(*y);
     const size_t size = vtac_dtype_bytes(from->type.dtype);
     const int64_t count = vtac_type_elements(y);
     char *data = vta_arena_array(b->arena, (size_t)count, size);
@@ -138,7 +138,7 @@ static vta_status convert_shared(const vtac_node_builder *b, shared_images *all,
 static vta_status convert_operand(const vtac_node_builder *b, shared_images *all, uint32_t i,
                                   vtac_value_id *out)
 {
-    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+    const vtac_type y = vtac_b_type(b, b->like.outputs[0]);
     const vtac_tensor *constant = vtac_in_constant(b->graph, &b->like, i);
     const vtac_type *type = vtac_in_type(b->graph, &b->like, i);
     *out = 0;
@@ -205,11 +205,11 @@ static vta_status join_columns(const vtac_node_builder *b, vtac_value_id x)
 /* True if a Slice takes columns alone, and names its axis. */
 static bool takes_columns(const vtac_node_builder *b)
 {
-    const vtac_type *x = vtac_b_type(b, b->like.inputs[VTAC_SLICE_X]);
+    const vtac_type x = vtac_b_type(b, b->like.inputs[VTAC_SLICE_X]);
     const vtac_tensor *axes =
         b->like.input_count < 4 ? NULL : vtac_in_constant(b->graph, &b->like, VTAC_SLICE_AXES);
     return axes != NULL && vtac_type_elements(&axes->type) == 1 &&
-           (vtac_tensor_int(axes, 0) == -1 || vtac_tensor_int(axes, 0) == (int64_t)x->rank - 1);
+           (vtac_tensor_int(axes, 0) == -1 || vtac_tensor_int(axes, 0) == (int64_t)x.rank - 1);
 }
 
 static vta_status convert_slice(const vtac_node_builder *b)
@@ -234,7 +234,7 @@ static vta_status convert_slice(const vtac_node_builder *b)
 static vta_status convert_join(const vtac_node_builder *b)
 {
     vtac_value_id inputs[MAX_INPUTS], out;
-    const int64_t rank = vtac_b_type(b, b->like.outputs[0])->rank;
+    const int64_t rank = vtac_b_type(b, b->like.outputs[0]).rank;
     const int64_t named = vtac_attr_int(&b->like, "axis", 0);
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = COLUMNS};
     bool all = named == -1 || named == rank - 1;
@@ -264,7 +264,7 @@ static vta_status visit_node(const vtac_node_builder *b, shared_images *all)
     };
     const vtac_node *node = &b->like;
     if (node->output_count != 1 || node->input_count > MAX_INPUTS ||
-        vtac_find_attr(node, "rounding") != NULL || vtac_b_type(b, node->outputs[0])->rank < 4) {
+        vtac_find_attr(node, "rounding") != NULL || vtac_b_type(b, node->outputs[0]).rank < 4) {
         return VTA_OK;
     }
     if (operands[node->op] > 0) {

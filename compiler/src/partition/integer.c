@@ -104,7 +104,7 @@ static bool read_sums(const vtac_node_builder *b, weight_sums *s)
 
 static int64_t products_of(const vtac_node_builder *b, const weight_sums *s)
 {
-    return vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) * s->terms;
+    return vtac_b_elements(b, b->like.outputs[0]) * s->terms;
 }
 
 /* ---- the host's part in front */
@@ -114,7 +114,7 @@ static vta_status pad_with_zero(const vtac_node_builder *b, const int64_t *pads,
                                 vtac_value_id *x)
 {
     const uint8_t none = 0;
-    const vtac_dtype dtype = vtac_b_type(b, *x)->dtype;
+    const vtac_dtype dtype = vtac_b_type(b, *x).dtype;
     vtac_value_id inputs[3] = {*x};
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -193,7 +193,7 @@ static vta_status add_sums(const vtac_node_builder *b, const weight_sums *s, vta
     vtac_value_id inputs[VTAC_VTA_SUMS_INPUTS] = {x};
     vtac_type y = {.rank = 3, .dim = {1, 0, s->padded}};
     if (s->rows == 0) {
-        y = *vtac_b_type(b, b->like.outputs[0]);
+        y = vtac_b_type(b, b->like.outputs[0]);
     }
     y.dim[1] = s->bytes * vtac_whole_channels(b, s->outputs);
     vtac_attr attrs[7] = {
@@ -253,7 +253,7 @@ static vta_status correct_zero(const vtac_node_builder *b, const weight_sums *s,
     const vtac_type *type = vtac_in_type(b->graph, &b->like, VTAC_CONV_INTEGER_X),
                     *zero = vtac_in_type(b->graph, &b->like, VTAC_CONV_INTEGER_X_ZERO);
     const int32_t move = type->dtype == VTAC_U8 ? 128 : 0;
-    vtac_type each = {.dtype = VTAC_I32, .rank = vtac_b_type(b, *x)->rank, .dim = {1, s->outputs, 1, 1}};
+    vtac_type each = {.dtype = VTAC_I32, .rank = vtac_b_type(b, *x).rank, .dim = {1, s->outputs, 1, 1}};
     vtac_value_id totals, shift;
     if (zero == NULL && move == 0) {
         return VTA_OK;
@@ -281,7 +281,7 @@ static vta_status replace_sums(const vtac_node_builder *b, const weight_sums *s,
     VTA_TRY(vtac_whole_sums(b, &(vtac_whole){s->outputs, s->rows, s->bytes}, &p->stands));
     VTA_TRY(correct_zero(b, s, &p->stands));
     if (s->rows > 0) {
-        const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+        const vtac_type y = vtac_b_type(b, b->like.outputs[0]);
         VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, &p->stands));
         VTA_TRY(vtac_b_reshape(b, y.dim, y.rank, &p->stands));
     }

@@ -96,7 +96,7 @@ static vta_status sum_up(const vtac_node_builder *b, int64_t axis, vtac_value_id
 static vta_status correct_for_a(const vtac_node_builder *b, const vtac_pair *s, int32_t move_a,
                                 vtac_value_id right, vtac_value_id *x)
 {
-    const int32_t moved = vtac_b_type(b, right)->dtype == VTAC_U8 ? (int32_t)(s->k * 128) : 0;
+    const int32_t moved = vtac_b_type(b, right).dtype == VTAC_U8 ? (int32_t)(s->k * 128) : 0;
     vtac_value_id zero, less;
     VTA_TRY(vtac_b_number(b, VTAC_I32, &moved, &less));
     VTA_TRY(sum_up(b, 1, less, &right));
@@ -134,14 +134,14 @@ static vta_status sum_matrices(const vtac_node_builder *b, const vtac_pair *s, v
 
 static vta_status replace_pair(const vtac_node_builder *b, const vtac_pair *s, vtac_legalized *p)
 {
-    const vtac_type y = *vtac_b_type(b, b->like.outputs[0]);
+    const vtac_type y = vtac_b_type(b, b->like.outputs[0]);
     vtac_value_id left, right;
     VTA_TRY(vtac_b_hold(b, b->like.inputs[VTAC_MATMUL_INTEGER_A], &p->holders[0], &left));
     VTA_TRY(vtac_b_hold(b, b->like.inputs[VTAC_MATMUL_INTEGER_B], &p->holders[1], &right));
     VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, &left));
     VTA_TRY(vtac_pair_matrices(b, s, s->k, s->n, &right));
-    const int32_t move_a = vtac_b_type(b, left)->dtype == VTAC_U8 ? 128 : 0;
-    const int32_t move_b = vtac_b_type(b, right)->dtype == VTAC_U8 ? 128 : 0;
+    const int32_t move_a = vtac_b_type(b, left).dtype == VTAC_U8 ? 128 : 0;
+    const int32_t move_b = vtac_b_type(b, right).dtype == VTAC_U8 ? 128 : 0;
     VTA_TRY(sum_matrices(b, s, left, right, p));
     VTA_TRY(correct_for_a(b, s, move_a, right, &p->stands));
     VTA_TRY(correct_for_b(b, s, move_b, left, &p->stands));

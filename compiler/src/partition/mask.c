@@ -44,7 +44,7 @@ static mask_shape shape_of(const vtac_type *mask, const vtac_type *x, const vtac
 static vta_status known_image(const vtac_node_builder *b, const vtac_tensor *mask, const mask_shape *s,
                               vtac_value_id *out)
 {
-    const vtac_type x = *vtac_b_type(b, b->like.inputs[0]);
+    const vtac_type x = vtac_b_type(b, b->like.inputs[0]);
     const int64_t pixels = s->places == 1 ? 1 : s->pixels, count = s->heads * s->each * pixels;
     int8_t *data = vta_arena_array(b->arena, (size_t)count, 1);
     if (data == NULL) {
@@ -64,14 +64,14 @@ static vta_status known_image(const vtac_node_builder *b, const vtac_tensor *mas
 /* Expands a mask to the rows that have one of their own: int32 [heads, places, numbers]. */
 static vta_status expand_rows(const vtac_node_builder *b, const mask_shape *s, vtac_value_id *x)
 {
-    const vtac_type *scores = vtac_b_type(b, b->like.inputs[0]);
+    const vtac_type scores = vtac_b_type(b, b->like.inputs[0]);
     vtac_value_id shape;
     int64_t dims[VTAC_MAX_RANK];
-    for (uint32_t i = 0; i < scores->rank; i++) {
-        const bool inner = i + 1 == scores->rank || (i + 2 == scores->rank && s->places > 1);
-        dims[i] = s->heads > 1 || inner ? scores->dim[i] : 1;
+    for (uint32_t i = 0; i < scores.rank; i++) {
+        const bool inner = i + 1 == scores.rank || (i + 2 == scores.rank && s->places > 1);
+        dims[i] = s->heads > 1 || inner ? scores.dim[i] : 1;
     }
-    VTA_TRY(vtac_b_list(b, dims, scores->rank, &shape));
+    VTA_TRY(vtac_b_list(b, dims, scores.rank, &shape));
     VTA_TRY(vtac_b_cast(b, VTAC_I32, x));
     VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, x));
     return vtac_b_reshape(b, (int64_t[]){s->heads, s->places, s->numbers}, 3, x);
@@ -92,13 +92,14 @@ vta_status vtac_mask_to_image(const vtac_node_builder *b, const vtac_type *image
                               vtac_value_id *x)
 {
     const vtac_tensor *known = b->graph->values[*x].constant;
-    const mask_shape s = shape_of(vtac_b_type(b, *x), vtac_b_type(b, b->like.inputs[0]), image, groups);
+    const vtac_type mask = vtac_b_type(b, *x), scores = vtac_b_type(b, b->like.inputs[0]);
+    const mask_shape s = shape_of(&mask, &scores, image, groups);
     return known != NULL ? known_image(b, known, &s, x) : image_of_run(b, &s, x);
 }
 
 vta_status vtac_mask_of_image(const vtac_node_builder *b, int64_t each, int64_t numbers, vtac_value_id *x)
 {
-    const vtac_type image = *vtac_b_type(b, *x);
+    const vtac_type image = vtac_b_type(b, *x);
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){image.dim[1] / each, each, image.dim[2]}, 3, x));
     VTA_TRY(vtac_cut_matrices(b, numbers, image.dim[2], x));
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1}, 3, x));

@@ -11,11 +11,11 @@
 
 enum { MAX_RANK = 6, CODES = 256, MAX_PLANES = 3 };
 
-static int64_t batch_of(const vtac_type *type)
+static int64_t batch_of(vtac_type type)
 {
     int64_t count = 1;
-    for (uint32_t i = 0; i + 2 < type->rank; i++) {
-        count *= type->dim[i];
+    for (uint32_t i = 0; i + 2 < type.rank; i++) {
+        count *= type.dim[i];
     }
     return count;
 }
@@ -29,8 +29,8 @@ void vtac_pair_sizes(const vtac_node_builder *b, const vtac_type *x, const vtac_
     s->n = w->dim[w->rank - (s->transposed ? 2 : 1)];
     s->g = batch_of(vtac_b_type(b, b->like.outputs[0]));
     s->m = x->dim[x->rank - 2];
-    if (batch_of(w) == 1) { /* all rows share one matrix */
-        s->m *= batch_of(x);
+    if (batch_of(*w) == 1) { /* all rows share one matrix */
+        s->m *= batch_of(*x);
         s->g = 1;
     }
     s->group_m = s->m > 1 ? s->m : 2; /* an image of one pixel would not be an image of rows */
@@ -43,9 +43,9 @@ void vtac_pair_sizes(const vtac_node_builder *b, const vtac_type *x, const vtac_
 vta_status vtac_pair_pad(const vtac_node_builder *b, int64_t rows, int64_t columns, int zero,
                          vtac_value_id *x)
 {
-    const vtac_type *type = vtac_b_type(b, *x);
-    const int64_t pads[6] = {0, 0, 0, 0, rows - type->dim[1], columns - type->dim[2]};
-    const vtac_dtype dtype = type->dtype;
+    const vtac_type type = vtac_b_type(b, *x);
+    const int64_t pads[6] = {0, 0, 0, 0, rows - type.dim[1], columns - type.dim[2]};
+    const vtac_dtype dtype = type.dtype;
     vtac_value_id inputs[3] = {*x};
     if (pads[4] == 0 && pads[5] == 0) {
         return VTA_OK;
@@ -61,14 +61,14 @@ vta_status vtac_pair_pad(const vtac_node_builder *b, int64_t rows, int64_t colum
 vta_status vtac_pair_matrices(const vtac_node_builder *b, const vtac_pair *s, int64_t rows, int64_t columns,
                               vtac_value_id *x)
 {
-    const vtac_type type = *vtac_b_type(b, *x), *y = vtac_b_type(b, b->like.outputs[0]);
-    if (s->g > 1 && batch_of(&type) != s->g) {
+    const vtac_type type = vtac_b_type(b, *x), y = vtac_b_type(b, b->like.outputs[0]);
+    if (s->g > 1 && batch_of(type) != s->g) {
         vtac_value_id shape;
         int64_t dims[VTAC_MAX_RANK];
-        memcpy(dims, y->dim, sizeof dims);
-        dims[y->rank - 2] = rows;
-        dims[y->rank - 1] = columns;
-        VTA_TRY(vtac_b_list(b, dims, y->rank, &shape));
+        memcpy(dims, y.dim, sizeof dims);
+        dims[y.rank - 2] = rows;
+        dims[y.rank - 1] = columns;
+        VTA_TRY(vtac_b_list(b, dims, y.rank, &shape));
         VTA_TRY(vtac_b_apply(b, VTAC_OP_EXPAND, shape, NULL, x));
     }
     return vtac_b_reshape(b, (int64_t[]){s->g, rows, columns}, 3, x);
@@ -77,7 +77,7 @@ vta_status vtac_pair_matrices(const vtac_node_builder *b, const vtac_pair *s, in
 vta_status vtac_pair_transpose(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
     /* The weights beside the terms are 0, so padding may be the zero point, with which a movement can pad. */
-    const int move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
+    const int move = vtac_b_type(b, *x).dtype == VTAC_U8 ? 128 : 0;
     const int zero = b->config->rows != 0 ? s->zero_a + move : move;
     VTA_TRY(vtac_pair_matrices(b, s, s->m, s->k, x));
     VTA_TRY(vtac_pair_pad(b, s->group_m, s->group_k, zero, x));
@@ -89,7 +89,7 @@ vta_status vtac_pair_transpose(const vtac_node_builder *b, const vtac_pair *s, v
 static vta_status plane_of(const vtac_node_builder *b, const vtac_pair *s, int64_t plane, vtac_value_id x,
                            vtac_value_id *out)
 {
-    const int64_t lowest = vtac_b_type(b, x)->dtype == VTAC_U8 ? 0 : INT8_MIN;
+    const int64_t lowest = vtac_b_type(b, x).dtype == VTAC_U8 ? 0 : INT8_MIN;
     const vtac_attr attr = {.name = "first", .kind = VTAC_ATTR_INT, .i = lowest};
     int8_t table[CODES];
     vtac_value_id inputs[2] = {x};
@@ -113,7 +113,7 @@ vta_status vtac_pair_pack(const vtac_node_builder *b, const vtac_pair *s, vtac_v
     for (int64_t p = 0; p < s->planes; p++) {
         VTA_TRY(s->planes > 1 ? plane_of(b, s, p, x, &planes[p]) : VTA_OK);
         VTA_TRY(vtac_pair_pad(b, s->packed_k, s->packed_n,
-                              vtac_b_type(b, planes[p])->dtype == VTAC_U8 ? 128 : 0, &planes[p]));
+                              vtac_b_type(b, planes[p]).dtype == VTAC_U8 ? 128 : 0, &planes[p]));
         VTA_TRY(vtac_b_reshape(b, (int64_t[]){s->g, blocks, 1, s->block_in, s->packed_n}, 5, &planes[p]));
     }
     *out = planes[0];

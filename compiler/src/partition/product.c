@@ -54,9 +54,10 @@ static int64_t planes_of(int32_t zero)
 /* Reads the bias and the layout of b of a QGemm; false: it is not such a product. */
 static bool read_gemm(const vtac_node_builder *b, const vtac_node *node, vtac_pair *s)
 {
-    const vtac_type *bias = vtac_in_type(b->graph, node, 6), *y = vtac_b_type(b, node->outputs[0]);
+    const vtac_type *bias = vtac_in_type(b->graph, node, 6);
+    const vtac_type y = vtac_b_type(b, node->outputs[0]);
     const vtac_tensor *known = vtac_in_constant(b->graph, node, 6);
-    const int64_t n = y->dim[y->rank - 1];
+    const int64_t n = y.dim[y.rank - 1];
     s->transposed = vtac_attr_int(node, "transB", 0) != 0;
     s->bias = bias != NULL ? node->inputs[6] : 0;
     s->out = 7;
@@ -84,14 +85,14 @@ bool vtac_pair_of(const vtac_node_builder *b, const vtac_node *node, vtac_pair *
         (gemm && !read_gemm(b, node, &form))) {
         return false;
     }
-    const vtac_type *x = vtac_b_type(b, node->inputs[0]), *w = vtac_b_type(b, node->inputs[3]);
+    const vtac_type x = vtac_b_type(b, node->inputs[0]), w = vtac_b_type(b, node->inputs[3]);
     *s = (vtac_pair){.transposed = form.transposed, .bias = form.bias, .out = form.out};
-    if (x->rank < 2 || w->rank < 2 || vtac_type_elements(x) < 1 || vtac_type_elements(w) < 1 ||
+    if (x.rank < 2 || w.rank < 2 || vtac_type_elements(&x) < 1 || vtac_type_elements(&w) < 1 ||
         !is_one(b, node, 1) || !is_one(b, node, 4) || !is_one(b, node, s->out) ||
         !read_zero(b, node, 2, &s->zero_a) || !read_zero(b, node, 5, &s->zero_b)) {
         return false;
     }
-    vtac_pair_sizes(b, x, w, s);
+    vtac_pair_sizes(b, &x, &w, s);
     if (b->config->rows != 0) { /* its factors may be images, whose heads have whole blocks */
         s->group_k = vta_round_up(s->k, s->block);
         s->group_n = vta_round_up(s->n, s->block);
@@ -107,7 +108,7 @@ bool vtac_pair_of(const vtac_node_builder *b, const vtac_node *node, vtac_pair *
 /* Computes biases from [g, k, n]: - zero · Σ (b - zero of b), and QGemm's own; int32 [g·n, 1], padded. */
 static vta_status add_biases(const vtac_node_builder *b, const vtac_pair *s, vtac_value_id *x)
 {
-    const int32_t move = vtac_b_type(b, *x)->dtype == VTAC_U8 ? 128 : 0;
+    const int32_t move = vtac_b_type(b, *x).dtype == VTAC_U8 ? 128 : 0;
     const int32_t factor = -s->zero_a;
     const int32_t rest = (int32_t)(-s->k * (s->zero_b + move)) * factor;
     vtac_value_id more;
@@ -176,7 +177,7 @@ static vta_status add_product(const vtac_node_builder *b, const vtac_pair *s, co
         {.name = "dims", .kind = VTAC_ATTR_INTS, .count = 3, .ints = dims},
         {.name = "to",
          .kind = VTAC_ATTR_STRING,
-         .s = vtac_dtype_name(vtac_b_type(b, b->like.outputs[0])->dtype)},
+         .s = vtac_dtype_name(vtac_b_type(b, b->like.outputs[0]).dtype)},
         {.name = "group", .kind = VTAC_ATTR_INT, .i = s->g},
         {.name = "planes", .kind = VTAC_ATTR_INT, .i = s->planes},
         {.name = "products", .kind = VTAC_ATTR_INT, .i = s->g * s->m * s->k * s->n},
@@ -224,7 +225,7 @@ static vta_status replace_product(const vtac_node_builder *b, const vtac_pair *s
     vtac_value_id inputs[8] = {
         0, was->inputs[1], was->inputs[2], 0, was->inputs[4], was->inputs[s->out], was->inputs[s->out + 1]};
     const bool records = s->zero_a != 0 || s->bias != 0;
-    const vtac_type y = *vtac_b_type(b, was->outputs[0]);
+    const vtac_type y = vtac_b_type(b, was->outputs[0]);
     vtac_value_id second;
     VTA_TRY(prepare_operands(b, s, p, &inputs[0], &second));
     VTA_TRY(vtac_pair_pack(b, s, second, &inputs[3]));
@@ -325,7 +326,7 @@ static bool is_needed(const vtac_graph *graph, vtac_value_id value)
 /* The image that the product would have made, for its other readers. */
 static vta_status image_of(const vtac_node_builder *b, vtac_value_id made, vtac_value_id *x)
 {
-    const vtac_type type = *vtac_b_type(b, made), y = *vtac_b_type(b, *x);
+    const vtac_type type = vtac_b_type(b, made), y = vtac_b_type(b, *x);
     const int64_t g = vtac_attr_int(&b->graph->nodes[b->graph->values[made].node], "group", 1);
     const int64_t n = y.dim[y.rank - 1], m = vtac_type_elements(&y) / n / g;
     const int64_t dims[3] = {g, m, n};
@@ -339,9 +340,9 @@ static vta_status image_of(const vtac_node_builder *b, vtac_value_id made, vtac_
 static vta_status factor_of(const vtac_node_builder *b, const vtac_legalized *p, vtac_value_id *x)
 {
     const vtac_node product = b->graph->nodes[b->graph->values[p->made].node];
-    const vtac_type type = *vtac_b_type(b, p->was.inputs[0]);
+    const vtac_type type = vtac_b_type(b, p->was.inputs[0]);
     const int64_t g = vtac_attr_int(&product, "group", 1), k = type.dim[type.rank - 1];
-    const vtac_type image = *vtac_b_type(b, product.inputs[0]);
+    const vtac_type image = vtac_b_type(b, product.inputs[0]);
     *x = product.inputs[0];
     VTA_TRY(vtac_b_reshape(b, (int64_t[]){g, image.dim[1] / g, image.dim[2]}, 3, x));
     VTA_TRY(vtac_cut_matrices(b, k, vtac_type_elements(&type) / k / g, x));
@@ -362,8 +363,8 @@ static vta_status undo_one(const vtac_node_builder *b, const vtac_legalized *p, 
     memcpy(inputs, was->inputs, was->input_count * sizeof *inputs);
     for (int i = 0; i < 2; i++) {
         if (i == 1 && vtac_attr_int(product, "image", 0) != 0) {
-            VTA_TRY(vtac_factor_of_image(b, product, vtac_b_type(b, was->inputs[3]),
-                                         vtac_attr_int(was, "transB", 0) != 0, &inputs[3]));
+            const vtac_type as = vtac_b_type(b, was->inputs[3]);
+            VTA_TRY(vtac_factor_of_image(b, product, &as, vtac_attr_int(was, "transB", 0) != 0, &inputs[3]));
         } else if (p->holders[i] != 0 && !graph->nodes[p->holders[i]].dead) {
             inputs[p->operands[i]] = graph->nodes[p->holders[i]].inputs[0];
         } else if (p->holders[i] != 0) {

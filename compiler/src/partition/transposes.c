@@ -216,7 +216,7 @@ static vta_status permute_elements(const vtac_node_builder *b, const order *o, v
 /* Shortens the chain that ends in a Transpose. */
 static vta_status shorten_chain(const vtac_node_builder *b, vtac_value_id value)
 {
-    const vtac_type type = *vtac_b_type(b, value);
+    const vtac_type type = vtac_b_type(b, value);
     const transpose_chain c = chain_of(b->graph, value);
     order o;
     uint32_t turns = 0;
@@ -311,7 +311,7 @@ static vta_status move_up(const vtac_node_builder *b)
         node = vtac_producer_of(b->graph, above);
     }
     if (first == 0 || node == NULL || !takes_function(b, node) || vtac_use_count(b->graph, above) != 1 ||
-        b->like.input_count > MAX_INPUTS || vtac_b_type(b, above)->dtype != vtac_b_type(b, old)->dtype ||
+        b->like.input_count > MAX_INPUTS || vtac_b_type(b, above).dtype != vtac_b_type(b, old).dtype ||
         vtac_is_output(b->graph, old)) {
         return VTA_OK;
     }

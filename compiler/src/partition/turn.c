@@ -44,7 +44,7 @@ vtac_transposition vtac_find_transposition(const vta_config *config, const vtac_
 vta_status vtac_take_transposed(const vtac_node_builder *b, const vtac_type *type,
                                 const vtac_transposition *t, vtac_value_id *image)
 {
-    const vtac_type from = *vtac_b_type(b, *image);
+    const vtac_type from = vtac_b_type(b, *image);
     if (t->groups == 1) {
         VTA_TRY(vtac_b_reshape(b, (int64_t[]){1, from.dim[1], type->dim[1]}, 3, image));
         return from.dim[1] != type->dim[2] ? vtac_b_slice(b, 1, t->first, type->dim[2], image) : VTA_OK;

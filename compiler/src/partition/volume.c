@@ -28,7 +28,7 @@ static bool is_ours(const vtac_node *node, vtac_op op)
 /* The slices that a value was made of; 0: none. */
 static vtac_value_id slices_of(const vtac_node_builder *b, vtac_value_id x)
 {
-    const vtac_type volume = *vtac_b_type(b, x);
+    const vtac_type volume = vtac_b_type(b, x);
     const vtac_node *node = vtac_producer_of(b->graph, x);
     if (volume.rank != RANK) {
         return 0;
@@ -39,7 +39,7 @@ static vtac_value_id slices_of(const vtac_node_builder *b, vtac_value_id x)
     if (!is_ours(node, VTAC_OP_RESHAPE)) {
         return 0;
     }
-    const vtac_type type = *vtac_b_type(b, node->inputs[0]);
+    const vtac_type type = vtac_b_type(b, node->inputs[0]);
     const bool same = type.rank == 4 && type.dim[0] == volume.dim[0] * volume.dim[VTAC_DEPTH] &&
                       type.dim[1] == volume.dim[AXIS_C] && type.dim[2] == volume.dim[3] &&
                       type.dim[3] == volume.dim[4];
@@ -54,7 +54,7 @@ bool vtac_volume_is_sliced(const vtac_node_builder *b, vtac_value_id x)
 vta_status vtac_volume_slices(const vtac_node_builder *b, vtac_value_id *x)
 {
     const vtac_value_id there = slices_of(b, *x);
-    const vtac_type t = *vtac_b_type(b, *x);
+    const vtac_type t = vtac_b_type(b, *x);
     if (there != 0) {
         *x = there;
         return VTA_OK;
@@ -66,7 +66,7 @@ vta_status vtac_volume_slices(const vtac_node_builder *b, vtac_value_id *x)
 
 vta_status vtac_volume_back(const vtac_node_builder *b, int64_t n, vtac_value_id *x)
 {
-    const vtac_type t = *vtac_b_type(b, *x);
+    const vtac_type t = vtac_b_type(b, *x);
     const int64_t depth = t.dim[0] / n;
     if (depth == 1) {
         return vtac_b_reshape(b, (int64_t[]){n, t.dim[1], 1, t.dim[2], t.dim[3]}, RANK, x);
@@ -87,7 +87,7 @@ bool vtac_taps_are_slices(const vtac_taps *t, int64_t depth)
 /* Pads depth as far as the taps reach; *before gets the padding in front. */
 static vta_status pad_depth(const vtac_node_builder *b, const vtac_taps *t, int64_t *before, vtac_value_id *x)
 {
-    const int64_t depth = vtac_b_type(b, *x)->dim[VTAC_DEPTH];
+    const int64_t depth = vtac_b_type(b, *x).dim[VTAC_DEPTH];
     int64_t pads[2 * RANK] = {0}, after = 0;
     *before = 0;
     for (int64_t i = 0; i < t->places * t->taps; i++) {
@@ -115,7 +115,7 @@ vta_status vtac_volume_take(const vtac_node_builder *b, const vtac_taps *t, vtac
         return vtac_b_no_memory(b);
     }
     VTA_TRY(pad_depth(b, t, &before, x));
-    const vtac_type type = *vtac_b_type(b, *x);
+    const vtac_type type = vtac_b_type(b, *x);
     bool all = count == type.dim[VTAC_DEPTH];
     for (int64_t i = 0; i < count; i++) {
         from[i] = t->slices[i] + before;
@@ -133,7 +133,7 @@ vta_status vtac_volume_take(const vtac_node_builder *b, const vtac_taps *t, vtac
 vta_status vtac_volume_rows(const vtac_node_builder *b, const vtac_taps *t, vtac_value_id *x)
 {
     VTA_TRY(vtac_volume_take(b, t, x));
-    const vtac_type type = *vtac_b_type(b, *x);
+    const vtac_type type = vtac_b_type(b, *x);
     VTA_TRY(vtac_b_transpose(b, (int64_t[]){0, 2, 1, 4, 3, 5}, RANK + 1, x));
     return vtac_b_reshape(
         b, (int64_t[]){type.dim[0] * t->places, type.dim[AXIS_C], type.dim[4] * t->taps, type.dim[5]}, 4, x);
@@ -203,7 +203,7 @@ static vta_status find_taps(const vtac_node_builder *b, volume *v)
 static vta_status gather_slices(const vtac_node_builder *b, const volume *v, vtac_value_id *x)
 {
     const vtac_taps *t = &v->taps;
-    const vtac_type type = *vtac_b_type(b, *x);
+    const vtac_type type = vtac_b_type(b, *x);
     if (vtac_taps_are_slices(t, type.dim[VTAC_DEPTH])) {
         return vtac_volume_slices(b, x);
     }
@@ -287,9 +287,9 @@ static vta_status replace_conv(const vtac_node_builder *b, volume *v, vtac_legal
 static vta_status legalize_volume(const vtac_node_builder *b, bool always, vtac_legalized *p, bool *done)
 {
     volume v;
-    *done = read_volume(b, &v) && (always || vtac_type_elements(vtac_b_type(b, b->like.outputs[0])) *
-                                                     vtac_type_elements(&v.w->type) / v.outputs >=
-                                                 MIN_PRODUCTS);
+    *done = read_volume(b, &v) &&
+            (always || vtac_b_elements(b, b->like.outputs[0]) * vtac_type_elements(&v.w->type) / v.outputs >=
+                           MIN_PRODUCTS);
     if (*done) {
         return replace_conv(b, &v, p);
     }

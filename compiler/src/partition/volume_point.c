@@ -110,7 +110,7 @@ vta_status vtac_legalize_volume_point(const vtac_node_builder *b, bool always, v
 {
     const vtac_node *node = &b->like;
     const vtac_layer_row *row = vtac_layer_row_of(node->op);
-    const vtac_type y = *vtac_b_type(b, node->outputs[0]);
+    const vtac_type y = vtac_b_type(b, node->outputs[0]);
     (void)always;
     *done = false;
     if (!is_point(node) || row == NULL || y.rank != RANK || node->output_count != 1 ||

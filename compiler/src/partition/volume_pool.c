@@ -36,7 +36,7 @@ static bool read_pool(const vtac_node_builder *b, volume_pool *v)
     }
     const vtac_type *x = vtac_in_type(b->graph, node, 0);
     if (x->rank != RANK || vtac_type_elements(x) < 1 || (x->dtype != VTAC_I8 && x->dtype != VTAC_U8) ||
-        vtac_type_elements(vtac_b_type(b, node->outputs[0])) < 1) {
+        vtac_b_elements(b, node->outputs[0]) < 1) {
         return false;
     }
     v->n = x->dim[0];

@@ -58,7 +58,7 @@ static void choose_result(vtac_tf *im, vtac_id condition, vtac_tf_value *yes, vt
     vtac_import_builder *m = &im->maker;
     const vtac_id a = vtac_tf_plain_of(im, yes);
     const vtac_id b = vtac_tf_plain_of(im, no);
-    if (m->status == VTA_OK && !vtac_type_equal(vtac_made_type(m, a), vtac_made_type(m, b))) {
+    if (m->status == VTA_OK && !vtac_made_alike(m, a, b)) {
         vtac_make_refuse(&im->maker, "branches whose output %u has different shapes", i);
         return;
     }
@@ -249,7 +249,7 @@ void vtac_tf_import_list_reserve(vtac_tf *im)
 
 static vtac_id row_of(vtac_tf *im, vtac_id x, int64_t i)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     return vtac_make_reshape(&im->maker, vtac_make_slice(&im->maker, x, 0, i, i + 1), type.dim + 1,
                              type.rank - 1);
 }
@@ -366,7 +366,7 @@ static void stack_items(vtac_tf *im, const vtac_tf_list *list, const int64_t *at
         if (item == 0 || m->status != VTA_OK) {
             return;
         }
-        const vtac_type type = *vtac_made_type(m, item);
+        const vtac_type type = vtac_made_type(m, item);
         int64_t dims[VTAC_MAX_RANK + 1] = {1};
         memcpy(dims + 1, type.dim, sizeof type.dim);
         if (type.rank == VTAC_MAX_RANK) {

@@ -123,7 +123,7 @@ void vtac_tf_import_conv(vtac_tf *im)
     vtac_import_builder *m = &im->maker;
     const uint32_t axes = (uint32_t)im->how;
     const vtac_id x = vtac_tf_window_input(im, 0);
-    const vtac_type in = *vtac_made_type(m, x);
+    const vtac_type in = vtac_made_type(m, x);
     const vtac_type w = vtac_tf_type(im, 1);
     vtac_import_window window = {.axes = axes};
     const vtac_window_rule rule = read_window(im, axes, &window);
@@ -147,7 +147,7 @@ void vtac_tf_import_depthwise(vtac_tf *im)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id x = vtac_tf_window_input(im, 0);
-    const vtac_type in = *vtac_made_type(m, x);
+    const vtac_type in = vtac_made_type(m, x);
     const vtac_type w = vtac_tf_type(im, 1);
     vtac_import_window window = {.axes = 2};
     const vtac_window_rule rule = read_window(im, 2, &window);
@@ -171,7 +171,7 @@ void vtac_tf_import_transposed(vtac_tf *im)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id x = vtac_tf_window_input(im, 2);
-    const vtac_type in = *vtac_made_type(m, x);
+    const vtac_type in = vtac_made_type(m, x);
     const vtac_type w = vtac_tf_type(im, 1);
     int64_t shape[4];
     int64_t more[2];
@@ -216,7 +216,7 @@ void vtac_tf_import_pool(vtac_tf *im)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id x = vtac_tf_window_input(im, 0);
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     const uint32_t axes = rank < 3 ? 0 : rank - 2;
     vtac_import_window window = {.axes = axes};
     if (axes == 0 || axes > VTAC_WINDOW_AXES) {
@@ -244,7 +244,7 @@ static vtac_id own_statistic(vtac_tf *im, vtac_id x, vtac_id mean)
     vtac_id v = x;
     if (mean != 0) {
         v = vtac_make2(m, VTAC_OP_SUB, x,
-                       vtac_make_reshape(m, mean, (int64_t[]){vtac_made_type(m, mean)->dim[0], 1, 1}, 3));
+                       vtac_make_reshape(m, mean, (int64_t[]){vtac_made_type(m, mean).dim[0], 1, 1}, 3));
         v = vtac_make2(m, VTAC_OP_MUL, v, v);
     }
     return vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, v, (int64_t[]){0, 2, 3}, 3, false);
@@ -257,8 +257,8 @@ void vtac_tf_import_batch_norm(vtac_tf *im)
     const vtac_id x = vtac_tf_window_input(im, 0);
     const bool training = vtac_tf_int(im->node, "is_training", 1) != 0;
     const vtac_attr attr = vtac_attr_of_float("epsilon", vtac_tf_real(im->node, "epsilon", (double)1e-4F));
-    if (vtac_made_type(m, x)->rank != 4) {
-        vtac_make_refuse(&im->maker, "rank %u", vtac_made_type(m, x)->rank);
+    if (vtac_made_type(m, x).rank != 4) {
+        vtac_make_refuse(&im->maker, "rank %u", vtac_made_type(m, x).rank);
         return;
     }
     vtac_id mean;
@@ -300,7 +300,7 @@ void vtac_tf_import_resize(vtac_tf *im)
     const bool centers = vtac_tf_int(im->node, "half_pixel_centers", 0) != 0;
     int64_t size[2];
     const vtac_id x = vtac_tf_planes(im, 0);
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     if (vtac_tf_known_ints(im, 1, "size", size, 2) != 2 || (corners && centers)) {
         vtac_make_fail(m, VTA_INVALID,
                        "a size of two numbers, and either corners or centers that are aligned");
@@ -321,7 +321,7 @@ void vtac_tf_import_resize(vtac_tf *im)
 
 static vtac_id turned(vtac_tf *im, vtac_id x, bool flip)
 {
-    const uint32_t rank = vtac_made_type(&im->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&im->maker, x).rank;
     int64_t order[VTAC_MAX_RANK];
     if (!flip || rank < 2) {
         return x;
@@ -341,7 +341,7 @@ void vtac_tf_import_matmul(vtac_tf *im)
     const bool flip = vtac_tf_int(im->node, "transpose_b", vtac_tf_int(im->node, "adj_y", 0)) != 0;
     const vtac_id bias = fused_bias(im);
     vtac_id y;
-    if (vtac_made_type(m, a)->rank == 2 && vtac_made_type(m, b)->rank == 2 &&
+    if (vtac_made_type(m, a).rank == 2 && vtac_made_type(m, b).rank == 2 &&
         vtac_made_constant(m, b) != NULL) {
         const vtac_attr attr = vtac_attr_of_int("transB", 1);
         b = turned(im, b, !flip);

@@ -43,7 +43,7 @@ void vtac_tf_import_unary(vtac_tf *im)
 /* A number of the same type as x. */
 static vtac_id number_like(vtac_tf *im, vtac_id x, double value)
 {
-    return vtac_make_number(&im->maker, vtac_made_type(&im->maker, x)->dtype, value);
+    return vtac_make_number(&im->maker, vtac_made_type(&im->maker, x).dtype, value);
 }
 
 void vtac_tf_import_formula(vtac_tf *im)
@@ -123,7 +123,7 @@ void vtac_tf_import_binary(vtac_tf *im)
 
 static bool is_real(const vtac_tf *im, vtac_id x)
 {
-    return vtac_dtype_kind(vtac_made_type(&im->maker, x)->dtype) == 'f';
+    return vtac_dtype_kind(vtac_made_type(&im->maker, x).dtype) == 'f';
 }
 
 /* Whole numbers towards minus infinity: the remainder has the sign of the divisor. */
@@ -295,7 +295,7 @@ static bool is_plane(const int64_t *axes, uint32_t count)
 static vtac_id reduce_value(vtac_tf *im, vtac_id x, const int64_t *axes, uint32_t count, bool keep)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_dtype dtype = vtac_made_type(m, x)->dtype;
+    const vtac_dtype dtype = vtac_made_type(m, x).dtype;
     if (im->how == VTAC_OP_REDUCE_MEAN && vtac_dtype_kind(dtype) != 'f' && count > 0) {
         vtac_make_refuse(&im->maker, "a mean of whole numbers (%s)", vtac_dtype_name(dtype));
         return 0;
@@ -316,10 +316,10 @@ void vtac_tf_import_reduce(vtac_tf *im)
     const vtac_tf_attr *attr = vtac_tf_attr_find(im->node, "keep_dims");
     const bool keep = attr != NULL ? attr->number != 0 : vtac_tf_int(im->node, "keepdims", 0) != 0;
     int64_t axes[VTAC_MAX_RANK];
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     uint32_t count = read_axes(im, rank, planes, axes);
     if (planes && is_plane(axes, count) && im->how == VTAC_OP_REDUCE_MEAN) {
-        const int64_t dims[] = {vtac_made_type(m, x)->dim[0], vtac_made_type(m, x)->dim[1]};
+        const int64_t dims[] = {vtac_made_type(m, x).dim[0], vtac_made_type(m, x).dim[1]};
         const vtac_id y = vtac_make1(m, VTAC_OP_GLOBAL_AVERAGE_POOL, x);
         vtac_tf_set_either(im, 0, keep ? y : vtac_make_reshape(m, y, dims, 2), keep);
         return;

@@ -181,7 +181,7 @@ static void split_into(vtac_tf *im, uint32_t data, int64_t given, const int64_t 
     bool planes;
     const vtac_id x = vtac_tf_either(im, data, &planes);
     const uint32_t axis = vtac_tf_axis(im, given, vtac_tf_type(im, data).rank, planes);
-    const int64_t whole = vtac_made_type(&im->maker, x)->dim[axis];
+    const int64_t whole = vtac_made_type(&im->maker, x).dim[axis];
     int64_t at = 0;
     for (uint32_t i = 0; i < count && im->maker.status == VTA_OK; i++) {
         if (sizes[i] < 0 || sizes[i] > whole - at) {
@@ -240,7 +240,7 @@ typedef struct slice_plan {
 static vtac_id slice_by(vtac_tf *im, vtac_id x, const slice_plan *p)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     int64_t lists[4][VTAC_MAX_RANK];
     uint32_t used = 0;
     for (uint32_t a = 0; a < type.rank; a++) {
@@ -499,7 +499,7 @@ void vtac_tf_import_one_hot(vtac_tf *im)
     vtac_import_builder *m = &im->maker;
     const int64_t depth = vtac_tf_known_int(im, 1, "depth");
     const vtac_id places = vtac_make_cast(m, vtac_tf_plain(im, 0), VTAC_I64);
-    const uint32_t rank = vtac_made_type(m, places)->rank;
+    const uint32_t rank = vtac_made_type(m, places).rank;
     const int64_t given = vtac_tf_int(im->node, "axis", -1);
     const uint32_t axis = vtac_tf_axis(im, given, rank + 1, false);
     int64_t *count = vtac_make_room(m, depth < 0 || depth > 1 << 24 ? -1 : depth, sizeof *count);
@@ -512,7 +512,7 @@ void vtac_tf_import_one_hot(vtac_tf *im)
     for (int64_t i = 0; i < depth; i++) {
         count[i] = i;
     }
-    const vtac_type type = *vtac_made_type(m, places);
+    const vtac_type type = vtac_made_type(m, places);
     memcpy(spread, type.dim, axis * sizeof spread[0]);
     spread[axis] = 1;
     memcpy(spread + axis + 1, type.dim + axis, (rank - axis) * sizeof spread[0]);
@@ -580,7 +580,7 @@ void vtac_tf_import_space_to_batch(vtac_tf *im)
     }
     const vtac_id in[] = {vtac_tf_plain(im, 0), vtac_make_ints(m, pads, 2 * type.rank)};
     const vtac_id x = vtac_make(m, VTAC_OP_PAD, in, 2, NULL, 0);
-    const vtac_type padded = *vtac_made_type(m, x);
+    const vtac_type padded = vtac_made_type(m, x);
     int64_t final[VTAC_MAX_RANK] = {padded.dim[0]};
     uint32_t used = 0;
     dims[used++] = padded.dim[0];

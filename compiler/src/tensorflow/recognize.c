@@ -141,12 +141,12 @@ static vtac_id without_neutral(vtac_tf *im, vtac_op op, vtac_id a, vtac_id b)
     vtac_import_builder *m = &im->maker;
     const double neutral = op == VTAC_OP_MUL || op == VTAC_OP_DIV ? 1.0 : 0.0;
     const bool known = op == VTAC_OP_MUL || op == VTAC_OP_DIV || op == VTAC_OP_ADD || op == VTAC_OP_SUB;
-    const vtac_type *x = vtac_made_type(m, a);
-    const vtac_type *y = vtac_made_type(m, b);
-    bool fits = known && y->rank <= x->rank && is_number(im, b, neutral, 0.0);
-    for (uint32_t i = 0; fits && i < y->rank; i++) {
-        const int64_t size = y->dim[y->rank - 1 - i];
-        fits = size == 1 || size == x->dim[x->rank - 1 - i];
+    const vtac_type x = vtac_made_type(m, a);
+    const vtac_type y = vtac_made_type(m, b);
+    bool fits = known && y.rank <= x.rank && is_number(im, b, neutral, 0.0);
+    for (uint32_t i = 0; fits && i < y.rank; i++) {
+        const int64_t size = y.dim[y.rank - 1 - i];
+        fits = size == 1 || size == x.dim[x.rank - 1 - i];
     }
     return fits ? a : 0;
 }

@@ -47,7 +47,7 @@ static vtac_id rows_there(vtac_tf *im, const vtac_tf_size *rows, int64_t room, u
 /* x, whose rows that are not there hold a number. */
 static vtac_id masked(vtac_tf *im, vtac_id x, const vtac_tf_size *rows, double rest)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     const vtac_id there = rows_there(im, rows, type.dim[0], type.rank);
     return vtac_make3(&im->maker, VTAC_OP_WHERE, there, x, vtac_make_number(&im->maker, type.dtype, rest));
 }
@@ -122,7 +122,7 @@ static bool read_box_choice(vtac_tf *im, box_choice *s)
 /* Boxes or scores where there are any, and 0 up to as many as the graph wants. */
 static vtac_id filled_up(vtac_tf *im, const box_choice *s, vtac_id there, vtac_id x)
 {
-    const vtac_id none = vtac_make_number(&im->maker, vtac_made_type(&im->maker, x)->dtype, 0.0);
+    const vtac_id none = vtac_make_number(&im->maker, vtac_made_type(&im->maker, x).dtype, 0.0);
     return vtac_make_row_count(&im->maker, vtac_make3(&im->maker, VTAC_OP_WHERE, there, x, none),
                                s->asked.base, none);
 }
@@ -260,7 +260,7 @@ static bool import_concat(vtac_tf *im)
     vtac_id place = 0;
     for (uint32_t i = 0; parts != NULL && i < count; i++) { /* the rows' number in all */
         parts[i] = vtac_tf_plain(im, first + i);
-        const int64_t length = vtac_made_type(m, parts[i])->dim[0];
+        const int64_t length = vtac_made_type(m, parts[i]).dim[0];
         const vtac_tf_size known = vtac_tf_constant_size(length);
         room += length;
         if (!vtac_tf_add_sizes(
@@ -276,7 +276,7 @@ static bool import_concat(vtac_tf *im)
     vtac_tf_size before = all;
     int64_t room_before = room;
     for (uint32_t i = count; i-- > 0;) { /* from the last part to the first */
-        const int64_t length = vtac_made_type(m, parts[i])->dim[0];
+        const int64_t length = vtac_made_type(m, parts[i]).dim[0];
         const vtac_tf_size known = vtac_tf_constant_size(length);
         const vtac_tf_size end = before;
         if (!vtac_tf_add_sizes(
@@ -470,8 +470,8 @@ static bool import_alone(vtac_tf *im, vtac_tf_import_fn *what)
     }
     vtac_import_row(im);
     for (uint32_t i = 0; i < im->result->count && im->maker.status == VTA_OK; i++) {
-        const vtac_type *type = vtac_made_type(&im->maker, vtac_tf_plain_of(im, &im->result->out[i]));
-        if (type->rank < 1 || type->dim[0] != room) {
+        const vtac_type type = vtac_made_type(&im->maker, vtac_tf_plain_of(im, &im->result->out[i]));
+        if (type.rank < 1 || type.dim[0] != room) {
             return false;
         }
         set_rows(im, i, rows);

@@ -126,7 +126,7 @@ bool vtac_tf_read_sizes(vtac_tf *im, uint32_t i, vtac_tf_sizes *out)
 void vtac_tf_set_sizes(vtac_tf *im, uint32_t i, const vtac_tf_sizes *sizes)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_type type = *vtac_made_type(m, vtac_tf_plain_of(im, vtac_tf_out(im, i)));
+    const vtac_type type = vtac_made_type(m, vtac_tf_plain_of(im, vtac_tf_out(im, i)));
     vtac_tf_sizes *kept = vtac_make_room(m, 1, sizeof *kept);
     int64_t known[MAX_SIZES];
     uint32_t terms = 0;
@@ -180,7 +180,7 @@ void vtac_tf_import_row_sizes(vtac_tf *im)
             vtac_tf_refuse_rows(im);
             return;
         }
-        const vtac_type type = *vtac_made_type(&im->maker, vtac_tf_plain_of(im, vtac_tf_out(im, i)));
+        const vtac_type type = vtac_made_type(&im->maker, vtac_tf_plain_of(im, vtac_tf_out(im, i)));
         vtac_id parts[VTAC_MAX_RANK];
         for (uint32_t a = 0; a < sizes.count; a++) {
             parts[a] = vtac_make_reshape(&im->maker, vtac_tf_size_value(im, &sizes.at[a]), (int64_t[]){1}, 1);

@@ -64,13 +64,13 @@ vtac_type vtac_tf_type(vtac_tf *im, uint32_t i)
 {
     const vtac_tf_value *v = input(im, i);
     if (v->plain == 0 && v->planes != 0) {
-        vtac_type type = *vtac_made_type(&im->maker, v->planes);
+        vtac_type type = vtac_made_type(&im->maker, v->planes);
         const int64_t channels = type.dim[1];
         memmove(&type.dim[1], &type.dim[2], 2 * sizeof type.dim[0]);
         type.dim[3] = channels;
         return type;
     }
-    return *vtac_made_type(&im->maker, vtac_tf_plain(im, i));
+    return vtac_made_type(&im->maker, vtac_tf_plain(im, i));
 }
 
 uint32_t vtac_tf_axis(vtac_tf *im, int64_t axis, uint32_t rank, bool planes)
@@ -208,7 +208,7 @@ vtac_id vtac_tf_window_input(vtac_tf *im, uint32_t i)
 
 void vtac_tf_set_window(vtac_tf *im, vtac_id y)
 {
-    if (!vtac_tf_channels_first(im) && vtac_made_type(&im->maker, y)->rank == 5) {
+    if (!vtac_tf_channels_first(im) && vtac_made_type(&im->maker, y).rank == 5) {
         y = vtac_make_transpose(&im->maker, y, (int64_t[]){0, 2, 3, 4, 1}, 5);
         vtac_tf_set(im, 0, y);
         return;

@@ -148,11 +148,11 @@ static void set_value(vtac_tflite *im, uint32_t i, vtac_id value, bool planes)
         vtac_make_fail(m, VTA_INVALID, "tensor '%s' is made twice", t->name);
         return;
     }
-    const vtac_type *type = vtac_made_type(m, value);
-    if (value == 0 || type->dtype != t->type.dtype || (planes && type->rank != 4)) {
+    const vtac_type type = vtac_made_type(m, value);
+    if (value == 0 || type.dtype != t->type.dtype || (planes && type.rank != 4)) {
         char text[160];
         vtac_make_fail(m, VTA_INVALID, "output '%s' would be %s, the file says %s", t->name,
-                       vtac_type_text(type, text, sizeof text), vtac_dtype_name(t->type.dtype));
+                       vtac_type_text(&type, text, sizeof text), vtac_dtype_name(t->type.dtype));
         return;
     }
     /* A value that has a name already, an input or another tensor's, keeps it. */
@@ -191,13 +191,13 @@ vtac_type vtac_tflite_type(vtac_tflite *im, uint32_t i)
 {
     const vtac_tflite_tensor *t = vtac_tflite_in(im, i);
     if (t->plain == 0 && t->planes != 0) {
-        vtac_type type = *vtac_made_type(&im->maker, t->planes);
+        vtac_type type = vtac_made_type(&im->maker, t->planes);
         const int64_t channels = type.dim[1];
         memmove(&type.dim[1], &type.dim[2], 2 * sizeof type.dim[0]);
         type.dim[3] = channels;
         return type;
     }
-    return t->data != NULL ? t->type : *vtac_made_type(&im->maker, vtac_tflite_plain(im, i));
+    return t->data != NULL ? t->type : vtac_made_type(&im->maker, vtac_tflite_plain(im, i));
 }
 
 uint32_t vtac_tflite_axis(uint32_t axis, uint32_t rank, bool planes)

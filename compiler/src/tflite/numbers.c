@@ -75,7 +75,7 @@ vtac_id vtac_tflite_rescale_wide(vtac_tflite *im, vtac_id sum, const vtac_tfl_sc
                                  int64_t axis)
 {
     vtac_import_builder *m = &im->maker;
-    const uint32_t rank = vtac_made_type(m, sum)->rank;
+    const uint32_t rank = vtac_made_type(m, sum).rank;
     vtac_type type = {VTAC_I64, 0, {0}};
     int64_t *mult = vtac_make_room(m, count, sizeof *mult);
     int64_t *unit = vtac_make_room(m, count, sizeof *unit);

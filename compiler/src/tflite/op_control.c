@@ -190,7 +190,7 @@ static void choose_variables(vtac_tflite *im, vtac_id condition, vtac_id *const 
     for (uint32_t i = 0; m->status == VTA_OK && i < im->variable_count; i++) {
         const vtac_id a = values[1][i];
         const vtac_id b = values[0][i];
-        if (a != b && (a == 0 || b == 0 || !vtac_type_equal(vtac_made_type(m, a), vtac_made_type(m, b)))) {
+        if (a != b && (a == 0 || b == 0 || !vtac_made_alike(m, a, b))) {
             vtac_make_refuse(&im->maker,
                              "a branch that the run decides, with a variable of another shape, or of none");
             return;
@@ -236,8 +236,7 @@ void vtac_tflite_import_if(vtac_tflite *im)
             side[k] = out[k][i].plain != 0 ? out[k][i].plain
                                            : vtac_make_transpose(m, out[k][i].planes, to_plain, 4);
         }
-        if (out[0][i].handle != 0 ||
-            !vtac_type_equal(vtac_made_type(m, side[0]), vtac_made_type(m, side[1]))) {
+        if (out[0][i].handle != 0 || !vtac_made_alike(m, side[0], side[1])) {
             vtac_make_refuse(&im->maker,
                              "a branch that the run decides, with results of different shapes or handles");
             return;

@@ -160,7 +160,7 @@ static vtac_id conv_mixed(vtac_tflite *im, const convolution *c)
     vtac_import_builder *m = &im->maker;
     vtac_attr attrs[5];
     const uint32_t count = window_attrs(&c->w, c->groups, attrs);
-    const vtac_type type = *vtac_made_type(m, c->x);
+    const vtac_type type = vtac_made_type(m, c->x);
     const int64_t rows[] = {type.dim[0], type.dim[0] > 0 ? vtac_type_elements(&type) / type.dim[0] : 0};
     vtac_id scale = 0;
     vtac_id zero = 0;

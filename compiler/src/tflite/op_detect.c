@@ -116,7 +116,7 @@ static void top_k(vtac_tflite *im, vtac_id x, int64_t k, vtac_id out[2])
 
 static vtac_id row_of(vtac_tflite *im, vtac_id rows, uint32_t column_number)
 {
-    const int64_t count = vtac_made_type(&im->maker, rows)->dim[0]; /* the type moves with the next node */
+    const int64_t count = vtac_made_type(&im->maker, rows).dim[0];
     return vtac_make_reshape(
         &im->maker, vtac_make_slice(&im->maker, rows, 1, column_number, column_number + 1), &count, 1);
 }
@@ -126,7 +126,7 @@ static vtac_id fill_absent(vtac_tflite *im, vtac_id there, vtac_id x, int64_t ea
                            const int64_t *dims, uint32_t rank)
 {
     vtac_import_builder *m = &im->maker;
-    const int64_t count = vtac_made_type(m, there)->dim[0];
+    const int64_t count = vtac_made_type(m, there).dim[0];
     const vtac_id none = vtac_make_number(m, VTAC_F32, 0.0);
     const vtac_id mask = vtac_make_reshape(m, there, (int64_t[]){count, 1}, 2);
     vtac_id y = vtac_make_reshape(m, vtac_make_cast(m, x, VTAC_F32), (int64_t[]){count, each}, 2);
@@ -156,7 +156,7 @@ static void write_detections(vtac_tflite *im, const detection *d, vtac_id there,
     const int64_t all = room * each;
     const vtac_id corners = vtac_make_reshape(m, d->boxes, (int64_t[]){d->anchors, 4}, 2);
     vtac_id box = gather_rows(im, corners, anchor);
-    const int64_t count = vtac_made_type(m, there)->dim[0];
+    const int64_t count = vtac_made_type(m, there).dim[0];
     if (each > 1) { /* the same box for each of its classes */
         const vtac_id one = vtac_make_reshape(m, box, (int64_t[]){count, 1, 4}, 3);
         const vtac_id shape = vtac_make_ints(m, (int64_t[]){count, each, 4}, 3);
@@ -197,7 +197,7 @@ static void detect_fast(vtac_tflite *im, const detection *d)
     vtac_id score = gather_rows(im, best[0], anchor);
     vtac_id class = gather_rows(im, best[1], anchor);
     if (each < d->classes_each) { /* classes that there are not */
-        const int64_t count = vtac_made_type(m, there)->dim[0];
+        const int64_t count = vtac_made_type(m, there).dim[0];
         const int64_t missing = d->classes_each - each;
         const void *zeros = vtac_make_room(m, count * missing, sizeof(int64_t));
         const vtac_id none =
@@ -225,7 +225,7 @@ static void detect_regular(vtac_tflite *im, const detection *d)
     const vtac_id all = vtac_make_reshape(m, d->scores, (int64_t[]){d->anchors * d->classes}, 1);
     const vtac_id score = vtac_make3(m, VTAC_OP_WHERE, there, gather_rows(im, all, place),
                                      vtac_make_number(m, VTAC_F32, (double)-HUGE_VALF));
-    const int64_t count = vtac_made_type(m, there)->dim[0];
+    const int64_t count = vtac_made_type(m, there).dim[0];
     vtac_id best[2] = {0, 0};
     top_k(im, score, count < d->max ? count : d->max, best);
     write_detections(im, d, gather_rows(im, there, best[1]), gather_rows(im, anchor, best[1]),

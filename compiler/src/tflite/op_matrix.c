@@ -61,7 +61,7 @@ static vtac_id product_mixed(vtac_tflite *im, vtac_id x, vtac_id w, const vtac_t
     vtac_import_builder *m = &im->maker;
     vtac_id scale = 0;
     vtac_id zero = 0;
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     if (m->status != VTA_OK || rank == 0) {
         vtac_make_fail(m, VTA_INVALID, "a product of rank 0");
         return 0;

@@ -282,7 +282,7 @@ static vtac_id corner_pixels(vtac_tflite *im, vtac_id image, const vtac_type *x,
     const vtac_id column =
         vtac_make_clip(m, integer_with(im, VTAC_OP_ADD, at[0], right), 0.0, (double)(x->dim[2] - 1));
     const vtac_id place = vtac_make2(m, VTAC_OP_ADD, integer_with(im, VTAC_OP_MUL, y, x->dim[2]), column);
-    const int64_t count = vtac_made_type(m, place)->dim[0];
+    const int64_t count = vtac_made_type(m, place).dim[0];
     return vtac_make2(m, VTAC_OP_GATHER, image, vtac_make_reshape(m, place, &count, 1));
 }
 

@@ -62,7 +62,7 @@ static vtac_id bits_of(vtac_tflite *im, vtac_id sum)
 {
     vtac_import_builder *m = &im->maker;
     int64_t powers[31];
-    const int64_t last[] = {(int64_t)vtac_made_type(m, sum)->rank - 1};
+    const int64_t last[] = {(int64_t)vtac_made_type(m, sum).rank - 1};
     for (int i = 0; i < 31; i++) {
         powers[i] = INT64_C(1) << i;
     }
@@ -189,7 +189,7 @@ vtac_id vtac_tflite_inverse_root(vtac_tflite *im, vtac_id sum, vtac_id *right)
     for (int i = 0; i < PAIRS; i++) {
         limits[i] = INT64_C(1) << (27 - 2 * i);
     }
-    const int64_t last[] = {(int64_t)vtac_made_type(m, sum)->rank - 1};
+    const int64_t last[] = {(int64_t)vtac_made_type(m, sum).rank - 1};
     const vtac_id fits = vtac_make2(m, VTAC_OP_LESS, v, vtac_make_ints(m, limits, PAIRS));
     const vtac_id pairs =
         vtac_make_reduce(m, VTAC_OP_REDUCE_SUM, vtac_make_cast(m, fits, VTAC_I32), last, 1, true);

@@ -33,7 +33,7 @@ static vtac_id join_gates(const vtac_tflite_lstm *l, uint32_t first)
                       : vtac_tflite_plain(l->im, first + order[g]);
     }
     const vtac_id all = vtac_make_concat(m, part, LSTM_GATES, 0);
-    const vtac_type type = *vtac_made_type(m, all);
+    const vtac_type type = vtac_made_type(m, all);
     return vtac_make_reshape(m, all, (int64_t[]){1, type.dim[0], type.dim[1]}, type.rank + 1);
 }
 
@@ -48,7 +48,7 @@ static vtac_id join_peepholes(const vtac_tflite_lstm *l)
                       : vtac_tflite_plain(l->im, l->at.peepholes + order[g]);
     }
     const vtac_id all = vtac_make_concat(m, part, 3, 0);
-    return vtac_make_reshape(m, all, (int64_t[]){1, vtac_made_type(m, all)->dim[0]}, 2);
+    return vtac_make_reshape(m, all, (int64_t[]){1, vtac_made_type(m, all).dim[0]}, 2);
 }
 
 /* ---- what there is */
@@ -191,7 +191,7 @@ static vtac_id steps_first(vtac_tflite_lstm *l, const vtac_type *given, bool tim
 static vtac_id as_given(const vtac_tflite_lstm *l, vtac_id y, const vtac_type *given, bool time_first)
 {
     vtac_import_builder *m = &l->im->maker;
-    const int64_t width = m->status == VTA_OK ? vtac_made_type(m, y)->dim[2] : 1;
+    const int64_t width = m->status == VTA_OK ? vtac_made_type(m, y).dim[2] : 1;
     y = time_first ? y : vtac_make_transpose(m, y, (int64_t[]){1, 0, 2}, 3);
     return given->rank == 2 ? vtac_make_reshape(m, y, (int64_t[]){l->batch, width}, 2) : y;
 }

@@ -174,8 +174,8 @@ static bool begin_resize(vtac_tflite *im, resize *r, uint32_t corners)
 static void resize_floats(vtac_tflite *im, const resize *r)
 {
     const vtac_id x = vtac_tflite_planes(im, 0);
-    const vtac_type *type = vtac_made_type(&im->maker, x);
-    const int64_t to[] = {type->dim[0], type->dim[1], r->to[0], r->to[1]};
+    const vtac_type type = vtac_made_type(&im->maker, x);
+    const int64_t to[] = {type.dim[0], type.dim[1], r->to[0], r->to[1]};
     const char *places = r->corners ? "align_corners" : r->centers ? "half_pixel" : "asymmetric";
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", "linear"),
                                vtac_attr_of_string("coordinate_transformation_mode", places)};

@@ -386,13 +386,13 @@ void vtac_tflite_import_strided_slice(vtac_tflite *im)
         return;
     }
     const vtac_id y = make_slice(im, vtac_tflite_plain(im, 0), s.begin, s.end, s.step, s.x.rank);
-    const vtac_type *type = vtac_made_type(&im->maker, y);
+    const vtac_type type = vtac_made_type(&im->maker, y);
     uint32_t from = 0;
     for (uint32_t i = 0; i < s.rank && i < MAX_NAMED; i++) {
         while (from < s.x.rank && s.goes[from]) {
             from++;
         }
-        shape[i] = s.new_axis[i] ? 1 : from < s.x.rank ? type->dim[from++] : 1;
+        shape[i] = s.new_axis[i] ? 1 : from < s.x.rank ? type.dim[from++] : 1;
     }
     if (s.rank > VTAC_MAX_RANK) {
         vtac_make_refuse(&im->maker, "a result of %u axes", s.rank);
@@ -789,8 +789,8 @@ void vtac_tflite_import_space_batch(vtac_tflite *im)
         y = vtac_make_slice(m, y, 2, edge[2], x.dim[2] * block[1] - edge[3]);
     }
     if (rank == 3) {
-        const vtac_type *type = vtac_made_type(m, y);
-        y = vtac_make_reshape(m, y, (int64_t[]){type->dim[0], type->dim[1], type->dim[3]}, 3);
+        const vtac_type type = vtac_made_type(m, y);
+        y = vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[1], type.dim[3]}, 3);
     }
     vtac_tflite_set(im, 0, y);
 }

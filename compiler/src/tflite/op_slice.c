@@ -80,7 +80,7 @@ void vtac_tflite_slice_at_run(vtac_tflite *im)
     const vtac_id begin = vtac_tflite_plain(im, 1);
     int64_t size[VTAC_MAX_RANK];
     if (vtac_tflite_known_ints(im, 2, "size", size, VTAC_MAX_RANK) != x.rank ||
-        vtac_made_type(m, begin)->rank != 1 || vtac_made_type(m, begin)->dim[0] != x.rank) {
+        vtac_made_type(m, begin).rank != 1 || vtac_made_type(m, begin).dim[0] != x.rank) {
         vtac_make_fail(m, VTA_INVALID, "begin and size for rank %u", x.rank);
         return;
     }
@@ -122,8 +122,8 @@ void vtac_tflite_strided_slice_at_run(vtac_tflite *im)
     const int64_t one = vtac_tflite_option(im, 4, 4, 0);
     int64_t step[VTAC_MAX_RANK];
     const uint32_t count = vtac_tflite_known_ints(im, 3, "step", step, VTAC_MAX_RANK);
-    if (m->status != VTA_OK || count > x.rank || vtac_type_elements(vtac_made_type(m, begin)) != count ||
-        vtac_type_elements(vtac_made_type(m, end)) != count) {
+    if (m->status != VTA_OK || count > x.rank || vtac_made_elements(m, begin) != count ||
+        vtac_made_elements(m, end) != count) {
         vtac_make_fail(m, VTA_INVALID, "begin, end and step of %u axes for rank %u", count, x.rank);
         return;
     }

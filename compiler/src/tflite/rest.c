@@ -346,7 +346,7 @@ static vta_status add_output(vtac_tflite *im, uint32_t i, vta_diag *diag)
     if (slot == 0) {
         return vta_fail(diag, VTA_INVALID, "output '%s' is made by no operator", t->name);
     }
-    const vtac_type type = t->slot != 0 ? t->type : *vtac_made_type(&im->maker, vtac_tflite_value(im, t));
+    const vtac_type type = t->slot != 0 ? t->type : vtac_made_type(&im->maker, vtac_tflite_value(im, t));
     return add_end(&im->maker.graph->flow->outputs, name, slot, &type, t->slot == 0, diag);
 }
 

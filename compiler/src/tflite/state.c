@@ -48,7 +48,7 @@ vtac_id vtac_tflite_state_of(vtac_tflite *im, const char *name, vtac_id start, v
     if (m->status != VTA_OK || im->options == NULL || !im->options->states) {
         return start;
     }
-    const vtac_type type = *vtac_made_type(m, start);
+    const vtac_type type = vtac_made_type(m, start);
     const vtac_id state = add_state(im, name, &type, now);
     if (is_zeros(vtac_made_constant(m, start))) {
         return state;
@@ -74,8 +74,8 @@ vta_status vtac_tflite_keep_states(vtac_tflite *im, vta_diag *diag)
     for (uint32_t i = 0; i < im->state_count; i++) {
         const vtac_tflite_state *state = &im->states[i];
         vtac_id now = state->input == im->started ? vtac_make_number(m, VTAC_BOOL, 1.0) : *state->now;
-        const vtac_type *type = vtac_made_type(m, now);
-        if (m->status == VTA_OK && !vtac_type_equal(type, &m->graph->values[state->input].type)) {
+        const vtac_type type = vtac_made_type(m, now);
+        if (m->status == VTA_OK && !vtac_type_equal(&type, &m->graph->values[state->input].type)) {
             im->changing = true;
             return vta_fail(diag, VTA_UNSUPPORTED, "state '%s' changes its type or shape from run to run",
                             m->graph->values[state->input].name);

@@ -300,7 +300,7 @@ vtac_id vtac_torch_indices(vtac_torch *im, const char *name)
             return 0;
         }
     }
-    const vtac_dtype dtype = vtac_made_type(&im->maker, id)->dtype;
+    const vtac_dtype dtype = vtac_made_type(&im->maker, id).dtype;
     if (id != 0 && vtac_dtype_kind(dtype) != 'i' && dtype != VTAC_U8) {
         vtac_torch_refuse(im, "the argument '%s' holds %s instead of integers", name, vtac_dtype_name(dtype));
     }
@@ -358,9 +358,8 @@ static vtac_torch_value change_in_place(vtac_torch *im, vtac_torch_tensor *t, vt
     if (im->maker.status != VTA_OK) {
         return result;
     }
-    to = t->quantized ? to : vtac_make_cast(&im->maker, to, vtac_made_type(&im->maker, id)->dtype);
-    if (im->maker.status == VTA_OK &&
-        !vtac_type_equal(vtac_made_type(&im->maker, id), vtac_made_type(&im->maker, to))) {
+    to = t->quantized ? to : vtac_make_cast(&im->maker, to, vtac_made_type(&im->maker, id).dtype);
+    if (im->maker.status == VTA_OK && !vtac_made_alike(&im->maker, id, to)) {
         vtac_torch_refuse(im, "a change in place to another shape");
     }
     t->id = to;

@@ -39,7 +39,7 @@ static vtac_id weight_of(vtac_torch *im, const torch_recurrent *r, int64_t layer
     for (int64_t d = 0; d < r->directions; d++) {
         const int64_t at = (layer * r->directions + d) * each + k;
         vtac_id w = reorder_gates(im, vtac_torch_value_id(im, &r->params->items[at], "params"), r);
-        const vtac_type type = *vtac_made_type(&im->maker, w);
+        const vtac_type type = vtac_made_type(&im->maker, w);
         const int64_t dims[] = {1, type.dim[0], type.rank > 1 ? type.dim[1] : 1};
         parts[d] = vtac_make_reshape(&im->maker, w, dims, type.rank + 1 < 3 ? type.rank + 1 : 3);
     }
@@ -68,7 +68,7 @@ static vtac_id layer_of(vtac_torch *im, const torch_recurrent *r, int64_t layer,
                    lstm ? 3 : 2);
     last[0] = out[1];
     last[1] = out[2];
-    const vtac_type type = *vtac_made_type(m, out[0]); /* [steps][directions][batch][hidden] */
+    const vtac_type type = vtac_made_type(m, out[0]); /* [steps][directions][batch][hidden] */
     vtac_id y = vtac_make_transpose(m, out[0], (int64_t[]){0, 2, 1, 3}, 4);
     return vtac_make_reshape(m, y, (int64_t[]){type.dim[0], type.dim[2], type.dim[1] * type.dim[3]}, 3);
 }
@@ -92,7 +92,7 @@ static bool read_recurrent(vtac_torch *im, int32_t gates, torch_recurrent *r)
         return false;
     }
     const vtac_type type =
-        *vtac_made_type(&im->maker, vtac_torch_value_id(im, &r->params->items[1], "params"));
+        vtac_made_type(&im->maker, vtac_torch_value_id(im, &r->params->items[1], "params"));
     r->hidden = type.rank == 2 ? type.dim[1] : 0;
     return im->maker.status == VTA_OK && r->hidden > 0;
 }
@@ -115,7 +115,7 @@ vtac_torch_value vtac_torch_make_recurrent(vtac_torch *im, int32_t how)
     }
     const bool first = vtac_torch_flag(im, "batch_first", false);
     vtac_id x = vtac_torch_in(im, "input");
-    if (im->maker.status != VTA_OK || vtac_made_type(m, x)->rank != 3) {
+    if (im->maker.status != VTA_OK || vtac_made_type(m, x).rank != 3) {
         vtac_torch_refuse(im, "a sequence without an axis for the batch");
         return vtac_torch_none;
     }
@@ -144,7 +144,7 @@ vtac_torch_value vtac_torch_make_recurrent(vtac_torch *im, int32_t how)
 static vtac_id head_part(vtac_torch *im, vtac_id x, int64_t i, int64_t heads)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const int64_t size = type.dim[2] / 3;
     x = vtac_make_slice(m, x, 2, i * size, (i + 1) * size);
     x = vtac_make_reshape(m, x, (int64_t[]){type.dim[0], type.dim[1], heads, size / heads}, 4);
@@ -155,7 +155,7 @@ static vtac_id head_part(vtac_torch *im, vtac_id x, int64_t i, int64_t heads)
 static vtac_id attend(vtac_torch *im, vtac_id x, int64_t heads)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     if (m->status != VTA_OK || type.rank != 3 || heads < 1 || type.dim[2] % heads != 0 ||
         vtac_torch_has(im, "mask")) {
         vtac_torch_refuse(im, "attention with a mask, or of %lld heads over rank %u", (long long)heads,
@@ -164,7 +164,7 @@ static vtac_id attend(vtac_torch *im, vtac_id x, int64_t heads)
     }
     const vtac_id all =
         vtac_torch_linear(im, x, vtac_torch_in(im, "qkv_weight"), vtac_torch_in_or_none(im, "qkv_bias"));
-    if (m->status != VTA_OK || vtac_made_type(m, all)->dim[2] != 3 * type.dim[2]) {
+    if (m->status != VTA_OK || vtac_made_type(m, all).dim[2] != 3 * type.dim[2]) {
         vtac_torch_refuse(im, "queries, keys and values of different sizes");
         return 0;
     }

@@ -10,7 +10,7 @@
 /* The last two axes in the other order. */
 static vtac_id transpose_last(vtac_torch *im, vtac_id x)
 {
-    const uint32_t rank = vtac_made_type(&im->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&im->maker, x).rank;
     int64_t order[VTAC_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
         order[i] = i;
@@ -26,7 +26,7 @@ static vtac_id transpose_last(vtac_torch *im, vtac_id x)
 vtac_id vtac_torch_linear(vtac_torch *im, vtac_id x, vtac_id w, vtac_id bias)
 {
     vtac_import_builder *m = &im->maker;
-    if (vtac_made_type(m, x)->rank == 2 && vtac_made_type(m, w)->rank == 2) {
+    if (vtac_made_type(m, x).rank == 2 && vtac_made_type(m, w).rank == 2) {
         const vtac_attr attr = vtac_attr_of_int("transB", 1);
         return vtac_make(m, VTAC_OP_GEMM, (vtac_id[]){x, w, bias}, 3, &attr, 1);
     }
@@ -96,7 +96,7 @@ vtac_torch_value vtac_torch_make_einsum(vtac_torch *im, int32_t how)
 static vtac_id without_later(vtac_torch *im, vtac_id s)
 {
     vtac_import_builder *m = &im->maker;
-    const vtac_type type = *vtac_made_type(m, s);
+    const vtac_type type = vtac_made_type(m, s);
     const int64_t rows = type.rank < 2 ? 0 : type.dim[type.rank - 2];
     const int64_t columns = type.rank < 2 ? 0 : type.dim[type.rank - 1];
     const vtac_type shape = {VTAC_F32, 2, {rows, columns}};
@@ -118,7 +118,7 @@ static vtac_id with_mask(vtac_torch *im, vtac_id s, vtac_id mask)
     if (mask == 0) {
         return s;
     }
-    if (vtac_made_type(m, mask)->dtype == VTAC_BOOL) {
+    if (vtac_made_type(m, mask).dtype == VTAC_BOOL) {
         return vtac_make3(m, VTAC_OP_WHERE, mask, s, vtac_make_number(m, VTAC_F32, (double)-INFINITY));
     }
     return vtac_make2(m, VTAC_OP_ADD, s, mask);
@@ -130,7 +130,7 @@ vtac_torch_value vtac_torch_make_attention(vtac_torch *im, int32_t how)
     const vtac_id q = vtac_torch_in(im, "query");
     const vtac_id k = vtac_torch_in(im, "key");
     const vtac_id v = vtac_torch_in(im, "value");
-    const vtac_type type = *vtac_made_type(m, q);
+    const vtac_type type = vtac_made_type(m, q);
     const double width = type.rank == 0 ? 1.0 : (double)type.dim[type.rank - 1];
     const double scale = vtac_torch_float(im, "scale", 1.0 / sqrt(width));
     const vtac_attr last = vtac_attr_of_int("axis", -1);
@@ -161,7 +161,7 @@ vtac_torch_value vtac_torch_make_gather(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_attr axis =
-        vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, x)->rank));
+        vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, x).rank));
     const vtac_id in[] = {x, vtac_torch_indices(im, "index")};
     return vtac_torch_tensor_of(
         im, vtac_make(&im->maker, how == 0 ? VTAC_OP_GATHER : VTAC_OP_GATHER_ELEMENTS, in, 2, &axis, 1));
@@ -182,8 +182,8 @@ vtac_torch_value vtac_torch_make_index(vtac_torch *im, int32_t how)
         axis = list->list->items[i].kind != TORCH_NONE ? i : axis;
     }
     const vtac_id index = axis == count ? 0 : vtac_torch_value_id(im, &list->list->items[axis], "indices");
-    const char kind = vtac_dtype_kind(vtac_made_type(&im->maker, index)->dtype);
-    if (index == 0 || kind != 'i' || axis >= vtac_made_type(&im->maker, x)->rank) {
+    const char kind = vtac_dtype_kind(vtac_made_type(&im->maker, index).dtype);
+    if (index == 0 || kind != 'i' || axis >= vtac_made_type(&im->maker, x).rank) {
         vtac_torch_refuse(im, "an index that is no tensor of integers");
         return vtac_torch_none;
     }
@@ -196,11 +196,11 @@ vtac_torch_value vtac_torch_make_scatter(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_attr axis =
-        vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, x)->rank));
+        vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, x).rank));
     const vtac_id index = vtac_torch_indices(im, "index");
-    const vtac_type type = *vtac_made_type(&im->maker, index);
+    const vtac_type type = vtac_made_type(&im->maker, index);
     const vtac_torch_value *number = vtac_torch_arg(im, "src");
-    const vtac_dtype dtype = vtac_made_type(&im->maker, x)->dtype;
+    const vtac_dtype dtype = vtac_made_type(&im->maker, x).dtype;
     const vtac_id src = vtac_torch_is_number(number)
                             ? vtac_torch_full(im, type.dim, type.rank, dtype, vtac_torch_number(number))
                             : vtac_torch_in(im, "src");

@@ -22,8 +22,8 @@ typedef struct torch_operand {
 
 static torch_operand operand_of(vtac_torch *im, const vtac_torch_value *v, vtac_id id)
 {
-    const vtac_type *type = vtac_made_type(&im->maker, id);
-    return (torch_operand){type->dtype, v->kind != TORCH_TENSOR ? 2 : type->rank == 0 ? 1 : 0};
+    const vtac_type type = vtac_made_type(&im->maker, id);
+    return (torch_operand){type.dtype, v->kind != TORCH_TENSOR ? 2 : type.rank == 0 ? 1 : 0};
 }
 
 /* Of one category: the larger type; of uint8 and a signed byte int16. */
@@ -59,7 +59,7 @@ void vtac_torch_promote(vtac_torch *im, const vtac_torch_value *a, const vtac_to
 
 vtac_id vtac_torch_as_float(vtac_torch *im, vtac_id x)
 {
-    const bool is_float = vtac_dtype_kind(vtac_made_type(&im->maker, x)->dtype) == 'f';
+    const bool is_float = vtac_dtype_kind(vtac_made_type(&im->maker, x).dtype) == 'f';
     return x == 0 || is_float ? x : vtac_make_cast(&im->maker, x, VTAC_F32);
 }
 
@@ -68,7 +68,7 @@ vtac_id vtac_torch_with(vtac_torch *im, vtac_op op, vtac_id x, double number)
     if (x == 0) {
         return 0;
     }
-    const vtac_dtype dtype = vtac_made_type(&im->maker, x)->dtype;
+    const vtac_dtype dtype = vtac_made_type(&im->maker, x).dtype;
     return vtac_make2(&im->maker, op, x,
                       vtac_make_cast(&im->maker, vtac_make_number(&im->maker, VTAC_F32, number), dtype));
 }
@@ -188,7 +188,7 @@ vtac_torch_value vtac_torch_make_clamp(vtac_torch *im, int32_t how)
     vtac_torch_value x = *vtac_torch_arg(im, "self");
     const bool plain = low->kind != TORCH_TENSOR && high->kind != TORCH_TENSOR;
     (void)how;
-    if (plain && vtac_dtype_kind(vtac_made_type(&im->maker, vtac_torch_in(im, "self"))->dtype) == 'f') {
+    if (plain && vtac_dtype_kind(vtac_made_type(&im->maker, vtac_torch_in(im, "self")).dtype) == 'f') {
         const double from = low->kind == TORCH_NONE ? -(double)INFINITY : vtac_torch_number(low);
         const double to = high->kind == TORCH_NONE ? (double)INFINITY : vtac_torch_number(high);
         if (from > to) { /* the upper bound counts */
@@ -220,8 +220,8 @@ vtac_torch_value vtac_torch_make_prelu(vtac_torch *im, int32_t how)
 {
     const vtac_id x = float_in(im, "self");
     vtac_id slope = vtac_torch_in(im, "weight");
-    const uint32_t rank = vtac_made_type(&im->maker, x)->rank;
-    const int64_t count = vtac_type_elements(vtac_made_type(&im->maker, slope));
+    const uint32_t rank = vtac_made_type(&im->maker, x).rank;
+    const int64_t count = vtac_made_elements(&im->maker, slope);
     int64_t dims[VTAC_MAX_RANK];
     (void)how;
     for (uint32_t i = 0; i < VTAC_MAX_RANK; i++) {
@@ -251,7 +251,7 @@ vtac_torch_value vtac_torch_make_threshold(vtac_torch *im, int32_t how)
     const vtac_id above = vtac_torch_with(im, VTAC_OP_GREATER, x, vtac_torch_float(im, "threshold", 0.0));
     const vtac_id value =
         vtac_make_cast(&im->maker, vtac_make_number(&im->maker, VTAC_F32, vtac_torch_float(im, "value", 0.0)),
-                       vtac_made_type(&im->maker, x)->dtype);
+                       vtac_made_type(&im->maker, x).dtype);
     (void)how;
     return vtac_torch_tensor_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, above, x, value));
 }
@@ -259,9 +259,9 @@ vtac_torch_value vtac_torch_make_threshold(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_softmax(vtac_torch *im, int32_t how)
 {
     vtac_id x = float_in(im, "self");
-    const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", vtac_made_type(&im->maker, x)->dtype);
+    const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", vtac_made_type(&im->maker, x).dtype);
     const vtac_attr axis =
-        vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", -1, vtac_made_type(&im->maker, x)->rank));
+        vtac_attr_of_int("axis", vtac_torch_axis(im, "dim", -1, vtac_made_type(&im->maker, x).rank));
     x = vtac_make_cast(&im->maker, x, dtype);
     return vtac_torch_tensor_of(im, vtac_make(&im->maker, (vtac_op)how, &x, 1, &axis, 1));
 }
@@ -269,7 +269,7 @@ vtac_torch_value vtac_torch_make_softmax(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_glu(vtac_torch *im, int32_t how)
 {
     const vtac_id x = float_in(im, "self");
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     const uint32_t axis = vtac_torch_axis(im, "dim", -1, type.rank);
     const int64_t half = type.dim[axis] / 2;
     (void)how;
@@ -293,7 +293,7 @@ static vtac_op op_of_bools(vtac_op op)
 
 static vtac_id combine(vtac_torch *im, vtac_op op, vtac_id x, vtac_id y)
 {
-    const bool bools = x != 0 && vtac_made_type(&im->maker, x)->dtype == VTAC_BOOL;
+    const bool bools = x != 0 && vtac_made_type(&im->maker, x).dtype == VTAC_BOOL;
     const bool compares = op == VTAC_OP_EQUAL;
     if (bools && !compares && op_of_bools(op) == op && op != VTAC_OP_AND && op != VTAC_OP_OR) {
         vtac_torch_refuse(im, "arithmetic of bools");
@@ -340,7 +340,7 @@ vtac_torch_value vtac_torch_make_logical(vtac_torch *im, int32_t how)
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_id y = vtac_torch_in(im, "other");
     const bool words =
-        strncmp(im->op->name, "logical", 7) != 0 && vtac_made_type(&im->maker, x)->dtype != VTAC_BOOL;
+        strncmp(im->op->name, "logical", 7) != 0 && vtac_made_type(&im->maker, x).dtype != VTAC_BOOL;
     static const vtac_op ops[] = {VTAC_OP_AND, VTAC_OP_OR, VTAC_OP_XOR};
     if (words) {
         vtac_torch_refuse(im, "bits of integers");
@@ -353,7 +353,7 @@ vtac_torch_value vtac_torch_make_logical(vtac_torch *im, int32_t how)
 static vtac_id floor_quotient(vtac_torch *im, vtac_id x, vtac_id y)
 {
     vtac_import_builder *m = &im->maker;
-    if (vtac_dtype_kind(vtac_made_type(m, x)->dtype) == 'f') {
+    if (vtac_dtype_kind(vtac_made_type(m, x).dtype) == 'f') {
         return vtac_make1(m, VTAC_OP_FLOOR, vtac_make2(m, VTAC_OP_DIV, x, y));
     }
     const vtac_id rest = vtac_make2(m, VTAC_OP_MOD, x, y);
@@ -366,7 +366,7 @@ vtac_torch_value vtac_torch_make_divide(vtac_torch *im, int32_t how)
     vtac_id x;
     vtac_id y;
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
-    const bool is_float = vtac_dtype_kind(vtac_made_type(&im->maker, x)->dtype) == 'f';
+    const bool is_float = vtac_dtype_kind(vtac_made_type(&im->maker, x).dtype) == 'f';
     if (strcmp(mode, "floor") == 0) {
         return vtac_torch_tensor_of(im, floor_quotient(im, x, y));
     }
@@ -385,7 +385,7 @@ vtac_torch_value vtac_torch_make_remainder(vtac_torch *im, int32_t how)
     vtac_id y;
     (void)how;
     vtac_torch_promote(im, vtac_torch_arg(im, "self"), vtac_torch_arg(im, "other"), &x, &y);
-    if (vtac_dtype_kind(vtac_made_type(m, x)->dtype) != 'f') {
+    if (vtac_dtype_kind(vtac_made_type(m, x).dtype) != 'f') {
         return vtac_torch_tensor_of(im, vtac_make2(m, VTAC_OP_MOD, x, y));
     }
     return vtac_torch_tensor_of(
@@ -420,7 +420,7 @@ vtac_torch_value vtac_torch_make_masked_fill(vtac_torch *im, int32_t how)
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_id mask = vtac_make_cast(&im->maker, vtac_torch_in(im, "mask"), VTAC_BOOL);
     const vtac_id value =
-        vtac_make_cast(&im->maker, vtac_torch_in(im, "value"), vtac_made_type(&im->maker, x)->dtype);
+        vtac_make_cast(&im->maker, vtac_torch_in(im, "value"), vtac_made_type(&im->maker, x).dtype);
     (void)how;
     return vtac_torch_tensor_of(im, vtac_make3(&im->maker, VTAC_OP_WHERE, mask, value, x));
 }
@@ -445,14 +445,14 @@ vtac_torch_value vtac_torch_make_reduction(vtac_torch *im, int32_t how)
 {
     vtac_import_builder *m = &im->maker;
     vtac_id x = vtac_torch_in(im, "self");
-    const char kind = vtac_dtype_kind(vtac_made_type(m, x)->dtype);
+    const char kind = vtac_dtype_kind(vtac_made_type(m, x).dtype);
     const bool sums = how == VTAC_OP_REDUCE_SUM || how == VTAC_OP_REDUCE_PROD;
-    const vtac_dtype own = vtac_made_type(m, x)->dtype;
+    const vtac_dtype own = vtac_made_type(m, x).dtype;
     const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", sums && kind != 'f' ? VTAC_I64 : own);
     int64_t axes[VTAC_MAX_RANK] = {0};
     uint32_t count;
     const bool keep = vtac_torch_flag(im, "keepdim", false);
-    if (!axes_of(im, "dim", vtac_made_type(m, x)->rank, axes, &count)) {
+    if (!axes_of(im, "dim", vtac_made_type(m, x).rank, axes, &count)) {
         return vtac_torch_none;
     }
     x = vtac_make_cast(m, x, dtype);
@@ -467,7 +467,7 @@ vtac_torch_value vtac_torch_make_truth(vtac_torch *im, int32_t how)
     int64_t axes[VTAC_MAX_RANK] = {0};
     uint32_t count;
     const bool keep = vtac_torch_flag(im, "keepdim", false);
-    if (!axes_of(im, "dim", vtac_made_type(m, x)->rank, axes, &count)) {
+    if (!axes_of(im, "dim", vtac_made_type(m, x).rank, axes, &count)) {
         return vtac_torch_none;
     }
     x = vtac_make_reduce(m, (vtac_op)how, vtac_make_cast(m, x, VTAC_I32), axes, count, keep);
@@ -483,7 +483,7 @@ static vtac_id places_of(vtac_torch *im, vtac_op op, vtac_id x, int64_t axis, bo
 vtac_torch_value vtac_torch_make_arg_extreme(vtac_torch *im, int32_t how)
 {
     vtac_id x = vtac_torch_in(im, "self");
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     if (!vtac_torch_has(im, "dim")) {
         const int64_t all = vtac_type_elements(&type);
         x = vtac_make_reshape(&im->maker, x, &all, 1);
@@ -510,7 +510,7 @@ vtac_torch_value vtac_torch_make_extreme(vtac_torch *im, int32_t how)
         return vtac_torch_make_reduction(im, how == 0 ? VTAC_OP_REDUCE_MAX : VTAC_OP_REDUCE_MIN);
     }
     const vtac_id x = vtac_torch_in(im, "self");
-    const int64_t axis = vtac_torch_axis(im, "dim", 0, vtac_made_type(m, x)->rank);
+    const int64_t axis = vtac_torch_axis(im, "dim", 0, vtac_made_type(m, x).rank);
     const bool keep = vtac_torch_flag(im, "keepdim", false);
     const vtac_torch_value out[] = {
         vtac_torch_tensor_of(
@@ -524,7 +524,7 @@ vtac_torch_value vtac_torch_make_variance(vtac_torch *im, int32_t how)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id x = float_in(im, "self");
-    const vtac_type type = *vtac_made_type(m, x);
+    const vtac_type type = vtac_made_type(m, x);
     const bool flag = vtac_torch_arg(im, "dim")->kind == TORCH_BOOL; /* (self, unbiased) */
     const bool unbiased = vtac_torch_flag(im, flag ? "dim" : "unbiased", true);
     const double less = vtac_torch_float(im, "correction", unbiased ? 1.0 : 0.0);
@@ -555,7 +555,7 @@ vtac_torch_value vtac_torch_make_norm(vtac_torch *im, int32_t how)
     const bool keep = vtac_torch_flag(im, "keepdim", false);
     int64_t axes[VTAC_MAX_RANK] = {0};
     uint32_t count;
-    if (!axes_of(im, "dim", vtac_made_type(&im->maker, x)->rank, axes, &count)) {
+    if (!axes_of(im, "dim", vtac_made_type(&im->maker, x).rank, axes, &count)) {
         return vtac_torch_none;
     }
     if (p != 1.0 && p != 2.0) {
@@ -568,7 +568,7 @@ vtac_torch_value vtac_torch_make_norm(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_running(vtac_torch *im, int32_t how)
 {
     vtac_id x = vtac_torch_in(im, "self");
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     const vtac_dtype whole = vtac_dtype_kind(type.dtype) == 'f' ? type.dtype : VTAC_I64;
     const int64_t axis = vtac_torch_axis(im, "dim", 0, type.rank);
     x = vtac_make_cast(&im->maker, x, vtac_torch_dtype_arg(im, "dtype", whole));
@@ -580,7 +580,7 @@ vtac_torch_value vtac_torch_make_running(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_top(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_in(im, "self");
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     const uint32_t axis = vtac_torch_axis(im, "dim", -1, type.rank);
     const bool largest =
         how == 0 ? vtac_torch_flag(im, "largest", true) : vtac_torch_flag(im, "descending", false);

@@ -74,7 +74,7 @@ vtac_torch_value vtac_torch_make_quantize_tensor(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_dequantize_tensor(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_in(im, "input");
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     const vtac_id scale = vtac_make_cast(&im->maker, vtac_torch_in(im, "scale"), VTAC_F32);
     const vtac_id zero = vtac_make_cast(&im->maker, vtac_torch_in_or_none(im, "zero_point"), type.dtype);
     const vtac_attr axis = vtac_attr_of_int("axis", how == 1 ? vtac_torch_axis(im, "axis", 0, type.rank) : 0);
@@ -256,7 +256,7 @@ vtac_torch_value vtac_torch_make_q_conv(vtac_torch *im, int32_t how)
     }
     vtac_torch_tensor *w = vtac_torch_look_up(o->attrs, "weight")->tensor;
     const vtac_id weight = vtac_torch_floats(im, w);
-    const uint32_t rank = vtac_made_type(&im->maker, weight)->rank;
+    const uint32_t rank = vtac_made_type(&im->maker, weight).rank;
     vtac_import_window window = {.axes = rank < 2 ? 0 : rank - 2};
     if (window.axes < 1 || window.axes > VTAC_WINDOW_AXES) {
         vtac_torch_refuse(im, "a weight of rank %u", rank);
@@ -352,7 +352,7 @@ vtac_torch_value vtac_torch_make_q_cat(vtac_torch *im, int32_t how)
         vtac_torch_refuse(im, "a row of no tensors");
         return vtac_torch_none;
     }
-    const uint32_t axis = vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, parts[0])->rank);
+    const uint32_t axis = vtac_torch_axis(im, "dim", 0, vtac_made_type(&im->maker, parts[0]).rank);
     return activated(im, vtac_make_concat(&im->maker, parts, count, axis), how == 1, "scale", "zero_point");
 }
 

@@ -11,7 +11,7 @@
 static vtac_id self_of(vtac_torch *im, vtac_type *type)
 {
     const vtac_id x = vtac_torch_in(im, "self");
-    *type = *vtac_made_type(&im->maker, x);
+    *type = vtac_made_type(&im->maker, x);
     return x;
 }
 
@@ -76,7 +76,7 @@ vtac_torch_value vtac_torch_make_reshape_as(vtac_torch *im, int32_t how)
 {
     const vtac_torch_tensor *other = vtac_torch_arg_tensor(im, "other");
     const vtac_id like = other == NULL ? 0 : vtac_torch_id(im, vtac_torch_arg_tensor(im, "other"));
-    const vtac_type type = *vtac_made_type(&im->maker, like);
+    const vtac_type type = vtac_made_type(&im->maker, like);
     (void)how;
     return vtac_torch_tensor_of(
         im, vtac_make_reshape(&im->maker, vtac_torch_in(im, "self"), type.dim, type.rank));
@@ -154,7 +154,7 @@ vtac_torch_value vtac_torch_make_squeeze(vtac_torch *im, int32_t how)
 
 static vtac_id unsqueezed(vtac_torch *im, vtac_id x, uint32_t axis)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     int64_t dims[VTAC_MAX_RANK];
     if (type.rank == VTAC_MAX_RANK) {
         vtac_torch_refuse(im, "a result of more than %d axes", VTAC_MAX_RANK);
@@ -210,7 +210,7 @@ vtac_torch_value vtac_torch_make_transpose(vtac_torch *im, int32_t how)
 
 static vtac_id expanded(vtac_torch *im, vtac_id x, const int64_t *dims, uint32_t rank)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     int64_t to[VTAC_MAX_RANK];
     bool same = rank == type.rank;
     for (uint32_t a = 0; a < rank && rank >= type.rank; a++) {
@@ -235,7 +235,7 @@ vtac_torch_value vtac_torch_make_expand(vtac_torch *im, int32_t how)
 
 vtac_torch_value vtac_torch_make_expand_as(vtac_torch *im, int32_t how)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, vtac_torch_in(im, "other"));
+    const vtac_type type = vtac_made_type(&im->maker, vtac_torch_in(im, "other"));
     (void)how;
     return vtac_torch_tensor_of(im, expanded(im, vtac_torch_in(im, "self"), type.dim, type.rank));
 }
@@ -271,8 +271,8 @@ static uint32_t parts_of(vtac_torch *im, vtac_id *parts, uint32_t max, int32_t h
     vtac_torch_value first = vtac_torch_none;
     for (uint32_t i = 0; is_list && i < list->list->count && im->maker.status == VTA_OK; i++) {
         const vtac_id id = vtac_torch_value_id(im, &list->list->items[i], "tensors");
-        const vtac_type *type = vtac_made_type(&im->maker, id);
-        const bool nothing = type->rank == 1 && type->dim[0] == 0 && how == 0; /* old lists begin with it */
+        const vtac_type type = vtac_made_type(&im->maker, id);
+        const bool nothing = type.rank == 1 && type.dim[0] == 0 && how == 0; /* old lists begin with it */
         if (id != 0 && !nothing && count < max) {
             parts[count++] = id;
         } else if (id != 0 && !nothing) {
@@ -318,11 +318,11 @@ vtac_torch_value vtac_torch_make_join(vtac_torch *im, int32_t how)
     if (first != NULL && first->quantized && !shared) {
         vtac_torch_refuse(im, "quantized tensors of different scales in a row");
     }
-    const uint32_t rank = vtac_made_type(&im->maker, parts[0])->rank + (how == 1 ? 1 : 0);
+    const uint32_t rank = vtac_made_type(&im->maker, parts[0]).rank + (how == 1 ? 1 : 0);
     const uint32_t axis = vtac_torch_axis(im, "dim", 0, rank);
-    vtac_dtype dtype = vtac_made_type(&im->maker, parts[0])->dtype;
+    vtac_dtype dtype = vtac_made_type(&im->maker, parts[0]).dtype;
     for (uint32_t i = 0; i < count; i++) { /* floats among integers make all floats */
-        const vtac_dtype own = vtac_made_type(&im->maker, parts[i])->dtype;
+        const vtac_dtype own = vtac_made_type(&im->maker, parts[i]).dtype;
         const bool wider = vtac_dtype_bytes(own) > vtac_dtype_bytes(dtype);
         const bool both = vtac_dtype_kind(own) == vtac_dtype_kind(dtype);
         dtype = (both && wider) || (!both && vtac_dtype_kind(own) == 'f') ? own : dtype;
@@ -384,7 +384,7 @@ vtac_torch_value vtac_torch_make_narrow(vtac_torch *im, int32_t how)
 
 static vtac_id selected(vtac_torch *im, vtac_id x, uint32_t axis, int64_t at)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     int64_t dims[VTAC_MAX_RANK] = {0};
     for (uint32_t a = 0; a + 1 < type.rank; a++) {
         dims[a] = type.dim[a < axis ? a : a + 1];
@@ -575,7 +575,7 @@ vtac_torch_value vtac_torch_make_full(vtac_torch *im, int32_t how)
     const vtac_torch_value *value = vtac_torch_arg(im, "fill_value");
     const uint32_t rank = vtac_torch_ints(im, "size", dims, VTAC_MAX_RANK);
     const bool is_new = vtac_torch_arg(im, "self")->kind == TORCH_TENSOR;
-    const vtac_dtype own = is_new ? vtac_made_type(&im->maker, vtac_torch_in(im, "self"))->dtype
+    const vtac_dtype own = is_new ? vtac_made_type(&im->maker, vtac_torch_in(im, "self")).dtype
                            : how == -1 && value->kind == TORCH_INT  ? VTAC_I64
                            : how == -1 && value->kind == TORCH_BOOL ? VTAC_BOOL
                                                                     : VTAC_F32;
@@ -643,7 +643,7 @@ vtac_torch_value vtac_torch_make_scalar(vtac_torch *im, int32_t how)
             im, vtac_make_cast(&im->maker, list, vtac_torch_dtype_arg(im, "dtype", VTAC_I64)));
     }
     const vtac_id id = vtac_torch_in(im, "self");
-    const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", vtac_made_type(&im->maker, id)->dtype);
+    const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", vtac_made_type(&im->maker, id).dtype);
     return vtac_torch_tensor_of(im, vtac_make_cast(&im->maker, id, dtype));
 }
 
@@ -655,11 +655,11 @@ vtac_torch_value vtac_torch_make_to(vtac_torch *im, int32_t how)
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_torch_value *first = vtac_torch_arg(im, "a");
     const char *name = first->kind == TORCH_TEXT || first->kind == TORCH_NONE ? "b" : "a";
-    vtac_dtype dtype = vtac_made_type(&im->maker, x)->dtype;
+    vtac_dtype dtype = vtac_made_type(&im->maker, x).dtype;
     (void)how;
     (void)vtac_torch_arg(im, "b");
     if (first->kind == TORCH_TENSOR) {
-        dtype = vtac_made_type(&im->maker, vtac_torch_in(im, "a"))->dtype;
+        dtype = vtac_made_type(&im->maker, vtac_torch_in(im, "a")).dtype;
     } else if (vtac_torch_arg(im, name)->kind == TORCH_INT) {
         dtype = vtac_torch_dtype_arg(im, name, dtype);
     } else {
@@ -674,7 +674,7 @@ vtac_torch_value vtac_torch_make_cast(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_in(im, "self");
     const vtac_dtype dtype =
-        how == -1 ? vtac_made_type(&im->maker, vtac_torch_in(im, "other"))->dtype : vtac_torch_dtype(how);
+        how == -1 ? vtac_made_type(&im->maker, vtac_torch_in(im, "other")).dtype : vtac_torch_dtype(how);
     return vtac_torch_tensor_of(im, vtac_make_cast(&im->maker, x, dtype));
 }
 
@@ -682,7 +682,7 @@ vtac_torch_value vtac_torch_make_cast(vtac_torch *im, int32_t how)
 static vtac_type type_of_self(vtac_torch *im)
 {
     vtac_torch_tensor *t = vtac_torch_arg_tensor(im, "self");
-    return *vtac_made_type(&im->maker, t == NULL ? 0 : vtac_torch_id(im, t));
+    return vtac_made_type(&im->maker, t == NULL ? 0 : vtac_torch_id(im, t));
 }
 
 vtac_torch_value vtac_torch_make_size(vtac_torch *im, int32_t how)

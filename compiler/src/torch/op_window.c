@@ -61,8 +61,8 @@ vtac_torch_value vtac_torch_make_conv(vtac_torch *im, int32_t how)
 {
     const vtac_id in[] = {vtac_torch_in(im, "input"), vtac_torch_in(im, "weight"),
                           vtac_torch_in_or_none(im, "bias")};
-    const vtac_type weight = *vtac_made_type(&im->maker, in[1]);
-    const uint32_t rank = vtac_made_type(&im->maker, in[0])->rank;
+    const vtac_type weight = vtac_made_type(&im->maker, in[1]);
+    const uint32_t rank = vtac_made_type(&im->maker, in[0]).rank;
     if (im->maker.status != VTA_OK || rank != weight.rank || rank < 3 || rank > VTAC_WINDOW_AXES + 2) {
         vtac_torch_refuse(im, "a convolution of rank %u by a weight of rank %u", rank, weight.rank);
         return vtac_torch_none;
@@ -90,7 +90,7 @@ typedef struct torch_pool {
 /* A first axis of one where the input has none for the batch. */
 static vtac_id with_batch(vtac_torch *im, vtac_id x, uint32_t axes, bool *batched)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     int64_t dims[VTAC_MAX_RANK] = {1};
     *batched = type.rank == axes + 2;
     if (!*batched && type.rank != axes + 1) {
@@ -103,7 +103,7 @@ static vtac_id with_batch(vtac_torch *im, vtac_id x, uint32_t axes, bool *batche
 
 static vtac_id without_batch(vtac_torch *im, vtac_id y, bool batched)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, y);
+    const vtac_type type = vtac_made_type(&im->maker, y);
     return batched || type.rank == 0 ? y : vtac_make_reshape(&im->maker, y, type.dim + 1, type.rank - 1);
 }
 
@@ -165,7 +165,7 @@ vtac_torch_value vtac_torch_make_avg_pool(vtac_torch *im, int32_t how)
 /* Means of the places from floor(i * n / m) to ceil((i + 1) * n / m) on an axis, as a product. */
 static vtac_id average_axis(vtac_torch *im, vtac_id x, uint32_t axis, int64_t m)
 {
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     const int64_t n = type.dim[axis];
     const vtac_type shape = {VTAC_F32, 2, {n, m}};
     int64_t order[VTAC_MAX_RANK];
@@ -218,7 +218,7 @@ static vtac_id adaptive_pool(vtac_torch *im, int32_t how)
     int64_t to[VTAC_WINDOW_AXES] = {0};
     bool whole = false;
     p.x = with_batch(im, vtac_torch_in(im, "self"), axes, &p.batched);
-    const vtac_type type = *vtac_made_type(&im->maker, p.x);
+    const vtac_type type = vtac_made_type(&im->maker, p.x);
     const vtac_torch_value *sizes = vtac_torch_arg(im, "output_size");
     for (uint32_t a = 0; im->maker.status == VTA_OK && a < axes; a++) { /* None: as large as it is */
         const bool is_list = sizes->kind == TORCH_LIST || sizes->kind == TORCH_TUPLE;
@@ -279,7 +279,7 @@ static vtac_torch_value of_three(vtac_torch *im, vtac_id y, int32_t how)
 vtac_torch_value vtac_torch_make_batch_norm(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_in(im, "input");
-    vtac_type type = *vtac_made_type(&im->maker, x);
+    vtac_type type = vtac_made_type(&im->maker, x);
     if (vtac_torch_flag(im, "training", false) || !vtac_torch_has(im, "running_mean")) {
         vtac_torch_refuse(im, "a batch normalization in training (call .eval() before the model is saved)");
     }
@@ -298,7 +298,7 @@ vtac_torch_value vtac_torch_make_batch_norm(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_layer_norm(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_as_float(im, vtac_torch_in(im, "input"));
-    const uint32_t rank = vtac_made_type(&im->maker, x)->rank;
+    const uint32_t rank = vtac_made_type(&im->maker, x).rank;
     int64_t dims[VTAC_MAX_RANK];
     const uint32_t count = vtac_torch_ints(im, "normalized_shape", dims, VTAC_MAX_RANK);
     if (im->maker.status != VTA_OK || count < 1 || count > rank) {
@@ -315,7 +315,7 @@ vtac_torch_value vtac_torch_make_rms_norm(vtac_torch *im, int32_t how)
 {
     vtac_import_builder *m = &im->maker;
     const vtac_id x = vtac_torch_as_float(im, vtac_torch_in(im, "input"));
-    const uint32_t rank = vtac_made_type(m, x)->rank;
+    const uint32_t rank = vtac_made_type(m, x).rank;
     int64_t axes[VTAC_MAX_RANK];
     const uint32_t count =
         vtac_torch_ints(im, "normalized_shape", axes, rank < VTAC_MAX_RANK ? rank : VTAC_MAX_RANK);
@@ -335,7 +335,7 @@ vtac_torch_value vtac_torch_make_rms_norm(vtac_torch *im, int32_t how)
 vtac_torch_value vtac_torch_make_group_norm(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_as_float(im, vtac_torch_in(im, "input"));
-    const vtac_type type = *vtac_made_type(&im->maker, x);
+    const vtac_type type = vtac_made_type(&im->maker, x);
     const vtac_torch_value *uses = vtac_torch_arg(im, "use_input_stats");
     if (type.rank < 3 || (uses->kind == TORCH_BOOL && uses->i == 0)) {
         vtac_torch_refuse(im, "a normalization of rank %u, or by kept statistics", type.rank);
@@ -396,7 +396,7 @@ static bool by_factors(const torch_resize *r, const vtac_type *type)
 static bool read_resize(vtac_torch *im, uint32_t axes, torch_resize *r)
 {
     *r = (torch_resize){.x = vtac_torch_in(im, "input"), .axes = axes};
-    const vtac_type type = *vtac_made_type(&im->maker, r->x);
+    const vtac_type type = vtac_made_type(&im->maker, r->x);
     if (type.rank != axes + 2) {
         vtac_torch_refuse(im, "another size of a tensor of rank %u", type.rank);
         return false;
@@ -423,7 +423,7 @@ vtac_torch_value vtac_torch_make_upsample(vtac_torch *im, int32_t how)
     if (!read_resize(im, (uint32_t)how % 10, &r)) {
         return vtac_torch_none;
     }
-    const vtac_type type = *vtac_made_type(&im->maker, r.x);
+    const vtac_type type = vtac_made_type(&im->maker, r.x);
     const char *coordinates = how < 10 ? "asymmetric" : r.corners ? "align_corners" : "half_pixel";
     const vtac_attr attrs[] = {vtac_attr_of_string("mode", modes[how / 10]),
                                vtac_attr_of_string("coordinate_transformation_mode", coordinates),

@@ -275,7 +275,7 @@ vtac_id vtac_torch_floats(vtac_torch *im, vtac_torch_tensor *t)
         return in[0];
     }
     const vtac_attr axis = vtac_attr_of_int("axis", t->axis);
-    make_scales(im, t, vtac_made_type(&im->maker, in[0])->dtype, &in[1], &in[2]);
+    make_scales(im, t, vtac_made_type(&im->maker, in[0]).dtype, &in[1], &in[2]);
     return vtac_make(&im->maker, VTAC_OP_DEQUANTIZE_LINEAR, in, 3, &axis, t->scales != 0 ? 1 : 0);
 }
 
@@ -287,7 +287,7 @@ vtac_torch_value vtac_torch_quantize(vtac_torch *im, vtac_id x, double scale, in
 
 vtac_torch_value vtac_torch_quantize_like(vtac_torch *im, vtac_id x, const vtac_torch_tensor *t)
 {
-    const vtac_dtype dtype = t->id != 0 ? vtac_made_type(&im->maker, t->id)->dtype : t->type.dtype;
+    const vtac_dtype dtype = t->id != 0 ? vtac_made_type(&im->maker, t->id).dtype : t->type.dtype;
     vtac_id in[3] = {x, 0, 0};
     make_scales(im, t, dtype, &in[1], &in[2]);
     const vtac_attr axis = vtac_attr_of_int("axis", t->axis);
