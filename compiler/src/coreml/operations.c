@@ -83,7 +83,7 @@ static vtac_type dense_type(vtac_coreml *c)
 /* Bit i of packed bits, the lowest first. */
 static uint32_t packed_bit(const uint8_t *bytes, int64_t i)
 {
-    return bytes[i / 8] >> (i % 8) & 1U;
+    return ((unsigned)bytes[i / 8] >> (i % 8)) & 1U;
 }
 
 /* Indices of as few bits as the table has room for, packed. */
