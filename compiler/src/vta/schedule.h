@@ -6,6 +6,8 @@
  *   schedule.c  plans the stages, emits them, interleaves them, and builds the whole list
  *   alike.c     finds layers that are repeated
  *   search.c    finds the tilings that are fastest together
+ *   program.c   makes a program of the list; weights that stay on chip
+ *   variants.c  schedules a region in several ways, and keeps the fastest
  */
 #ifndef VTAC_VTA_SCHEDULE_H
 #define VTAC_VTA_SCHEDULE_H
@@ -16,6 +18,8 @@ enum {
     OPTIONS = 4, /* shares of the machine that a stage may get: `portions` of schedule.c */
     BESIDE = 2   /* neighbours on either side that are timed together with a stage */
 };
+
+enum { TIMED = 4096 }; /* entries of the table of times */
 
 /* The time of a list that was timed before: neighbours that have not changed make the same list again. */
 typedef struct timed_list {
@@ -81,6 +85,9 @@ typedef struct candidate {
 candidate vtac_vta_plan_candidate(const plan *p);
 void vtac_vta_plan_apply(plan *p, const candidate *one);
 
+/* Adds words to what a report says of a schedule. */
+__attribute__((format(printf, 2, 3))) void vtac_vta_plan_describe(vtac_vta_plan *to, const char *format, ...);
+
 /* True if a plan has several tilings: it is a convolution, alone or in a group. */
 bool vtac_vta_plan_has_tilings(const plan *p);
 
@@ -89,6 +96,13 @@ stage *vtac_vta_stage_at(scheduler *s, size_t i);
 /* The cycles of a list, by the timing model or from the table of times; UINT64_MAX: not below `limit`. */
 uint64_t vtac_vta_schedule_time(const scheduler *s, const step_list *list, uint64_t limit);
 
+/* Lays out tensors, and plans all stages for the whole machine. */
+vta_status vtac_vta_schedule_plan(scheduler *s, const vtac_vta_options *options, vta_diag *diag);
+
+/* Interleaves layers if the timing model finds that faster. It is not asked where little can be gained, nor
+ * for very long lists. */
+vta_status vtac_vta_schedule_interleave(scheduler *s, vta_diag *diag);
+
 /* Builds the list of the whole region, and places the constants. */
 vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag);
 
@@ -96,6 +110,12 @@ vta_status vtac_vta_schedule_build(scheduler *s, vta_diag *diag);
  * number of calls. */
 vta_status vtac_vta_schedule_time_stages(scheduler *s, size_t first, size_t end, uint64_t limit,
                                          uint64_t *cycles, uint64_t *calls, vta_diag *diag);
+
+/* Chooses the places of calls in a list that is emitted. */
+void vtac_vta_schedule_advance(const scheduler *s, step_list *list);
+
+/* True for a layer that the row unit computes. */
+bool vtac_vta_works_on_rows(const vtac_vta_layer *layer);
 
 /* alike.c: finds the stages that are alike, where layers run concurrently; false: no memory. */
 bool vtac_vta_alike_find(scheduler *s);
@@ -106,5 +126,12 @@ void vtac_vta_alike_follow(scheduler *s);
 
 /* search.c: looks for tilings that are faster together, and leaves the fastest choice in the stages. */
 vta_status vtac_vta_schedule_search(scheduler *s, vta_diag *diag);
+
+/* program.c: records the list of the region as a program. */
+vta_status vtac_vta_schedule_program(scheduler *s, vta_diag *diag);
+/* Keeps weights on chip for the runs behind the first one, where those become faster by it. */
+vta_status vtac_vta_schedule_keep(scheduler *s, vta_diag *diag);
+/* Moves LOADs up in the list of the region, if the runs behind the first one do not become slower. */
+vta_status vtac_vta_schedule_hoist(scheduler *s, vta_diag *diag);
 
 #endif
