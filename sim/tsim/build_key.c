@@ -237,17 +237,20 @@ static vta_status hash_sources(build_job *job, uint64_t *hash)
         }
         *hash = vta_build_hash(*hash, &sum, sizeof sum);
     }
-    static const char *const below_hw[] = {"rtl", "include"};
-    for (size_t i = 0; i < sizeof below_hw / sizeof below_hw[0]; i++) {
-        uint64_t sum = 0;
-        if (vta_build_path(path, "%s/%s", job->hw, below_hw[i])) {
-            VTA_TRY(hash_folder(job, path, 0, &sum));
-        }
-        *hash = vta_build_hash(*hash, &sum, sizeof sum);
+    uint64_t rtl = 0, headers = 0;
+    if (vta_build_path(path, "%s/rtl", job->hw)) {
+        VTA_TRY(hash_folder(job, path, 0, &rtl));
     }
-    uint64_t sum = 0;
-    VTA_TRY(hash_folder(job, job->headers, DEPTH_LIMIT, &sum));
-    *hash = vta_build_hash(*hash, &sum, sizeof sum);
+    /* headers: one sum over both folders, since an installed tree keeps the generated one beside the others
+     */
+    if (vta_build_path(path, "%s/include", job->hw)) {
+        VTA_TRY(hash_folder(job, path, 0, &headers));
+        if (strcmp(path, job->headers) != 0) {
+            VTA_TRY(hash_folder(job, job->headers, DEPTH_LIMIT, &headers));
+        }
+    }
+    *hash = vta_build_hash(*hash, &rtl, sizeof rtl);
+    *hash = vta_build_hash(*hash, &headers, sizeof headers);
     return VTA_OK;
 }
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # simulators.sh BUILD: a simulator that a package ships is taken without Verilator and without a cache, and counts the cycles of one that is
-# built here; a damaged one, one of other sources and what is not shipped are built. Two programs, each twice.
+# built here; a damaged one, one of other sources and what is not shipped are built. Two programs, each twice. An installed tree's key is that of
+# the tree it was built in.
 set -eu
 build=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -40,6 +41,12 @@ END
     cmp shipped built || fail "other cycles: $(cat shipped built)"
 done
 cmp -s shipped_3 shipped_30 && fail 'one program is as the other'
+
+# Without what is shipped, the one that the build tree has made is found: a user who installs after the demo waits for nothing.
+mv usr/lib/vtac/simulators aside
+"$work/usr/bin/vtac" exec add_3.vasm --device tsim >again 2>said || fail "installed: $(cat said)"
+[ ! -s said ] || fail "an installed tree does not find the simulator of the build tree: $(cat said)"
+mv aside usr/lib/vtac/simulators
 
 # refused WHY: nothing shipped fits, and there is no tool to build one.
 refused() { ! ours add_3.vasm >out || fail "$1: it runs"; grep -q 'verilator' said || fail "$1: $(cat said)"; }
