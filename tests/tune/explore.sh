@@ -121,6 +121,11 @@ for bad in FOO=1 '' LOG_BLOCK_IN LOG_BLOCK_IN=9 'CLOCK_MHZ=1x'; do
     vtac explain ic.onnx --what-if "$bad"
     exits 2
 done
+vtac explain ic.onnx --what-if LOG_BUS=4
+refused 2 "a configuration has no key 'LOG_BUS'; did you mean 'LOG_BUS_WIDTH'? 'vtac config schema' lists them"
+vtac explain ic.onnx
+says out "as a chip in "
+holds "its last sentences fit two lines of a terminal each" sh -c 'test "$(tail -n 3 out | wc -L)" -le 160'
 vtac explain ic.onnx --config ultra96 --power watts.txt
 says out "8.20 W, the mean of 4 measurements of boards with xczu3eg"
 vtac explain ic.onnx --config tiny

@@ -156,6 +156,10 @@ static void nearest_finds_the_slip(void **state)
     assert_string_equal(vta_nearest("LOG_BLOCKIN", names, 4), "LOG_BLOCK_IN");
     assert_string_equal(vta_nearest("MEM_LATENCYS", names, 4), "MEM_LATENCY");
     assert_null(vta_nearest("zzzzzzzzzzzzzz", names, 4));
+    static const char *const keys[] = {"LOG_BATCH", "LOG_BUS_WIDTH", "LOG_BLOCK_IN", "TABLE"};
+    assert_string_equal(vta_nearest("LOG_BUS", keys, 4), "LOG_BUS_WIDTH"); /* a prefix beats a short edit */
+    assert_string_equal(vta_nearest("log_bl", keys, 4), "LOG_BLOCK_IN");
+    assert_string_equal(vta_nearest("LOG_BATCH", keys, 4), "LOG_BATCH");
     assert_null(vta_nearest("a word so long that nobody could have meant any of these names", names, 4));
 }
 

@@ -215,11 +215,14 @@ static vtac_chip chip_of(const vtac_partition *p, const explain_totals *t, uint6
 static void print_chip(const vtac_partition *p, const explain_totals *t)
 {
     uint64_t macs = 0;
-    char text[VTAC_CHIP_TEXT];
+    char text[VTAC_CHIP_LINES][VTAC_CHIP_TEXT];
     const vtac_chip chip = chip_of(p, t, &macs);
-    if (p->region_count > 0) {
-        vtac_chip_text(&chip, macs, text, sizeof text);
-        cli_sentence(0, "%s", text);
+    if (p->region_count == 0) {
+        return;
+    }
+    vtac_chip_text(&chip, macs, text);
+    for (int i = 0; i < VTAC_CHIP_LINES; i++) {
+        cli_sentence(2, "%s%s", i > 0 ? "  " : "", text[i]);
     }
 }
 

@@ -457,11 +457,15 @@ static void print_chip(const cli_explored *e)
 {
     const vtac_candidate *best = &e->found->candidates[0];
     for (uint32_t n = 0; n < e->networks->count; n++) {
-        char text[VTAC_CHIP_TEXT];
+        char text[VTAC_CHIP_LINES][VTAC_CHIP_TEXT];
         const vtac_estimate *of = &best->networks[n];
         const vtac_chip chip = vtac_chip_of(&best->config, &of->sum, of->cycles);
-        vtac_chip_text(&chip, of->sum.macs, text, sizeof text);
-        cli_sentence(0, "best1, %s %s", e->networks->items[n].name, text);
+        vtac_chip_text(&chip, of->sum.macs, text);
+        cli_sentence(2, "best1, %s %s", e->networks->items[n].name, text[0]);
+        cli_sentence(2, "  %s", text[1]);
+        if (n + 1 == e->networks->count) { /* the same for all */
+            cli_sentence(2, "  %s", text[2]);
+        }
     }
 }
 

@@ -91,9 +91,10 @@ typedef struct vtac_chip {
     double mm2, ram_mm2;
 } vtac_chip;
 vtac_chip vtac_chip_of(const vta_config *config, const vtac_vta_cost *sum, uint64_t cycles);
-/* A sentence; `macs`: those of the network. */
-enum { VTAC_CHIP_TEXT = 512 };
-void vtac_chip_text(const vtac_chip *chip, uint64_t macs, char *text, size_t size);
+/* Writes sentences, a line each: area and energy, shares of the energy, sources. `macs`: those of the
+ * network. */
+enum { VTAC_CHIP_LINES = 3, VTAC_CHIP_TEXT = 256 };
+void vtac_chip_text(const vtac_chip *chip, uint64_t macs, char text[VTAC_CHIP_LINES][VTAC_CHIP_TEXT]);
 
 /* ---- the space */
 

@@ -139,17 +139,20 @@ vtac_chip vtac_chip_of(const vta_config *config, const vtac_vta_cost *sum, uint6
     return c;
 }
 
-void vtac_chip_text(const vtac_chip *chip, uint64_t macs, char *text, size_t size)
+void vtac_chip_text(const vtac_chip *chip, uint64_t macs, char text[VTAC_CHIP_LINES][VTAC_CHIP_TEXT])
 {
     const double all = chip->macs + chip->lanes + chip->rams + chip->moves + chip->idle;
-    (void)snprintf(
-        text, size,
-        "as a chip in %s: %.3g mJ (array %.0f %%, ALU %.0f %%, RAM %.0f %%, loads and stores %.0f %%, "
-        "clocked "
-        "and idle %.0f %%), %.3g pJ a useful MAC, and %.3g mJ of DRAM; %.1f mm2, of it RAM %.1f; cells of %s "
-        "at %.0f MHz, activity of %s; without wires and clock tree",
-        chip_from.library, 1e3 * chip->joules, 100 * chip->macs / all, 100 * chip->lanes / all,
-        100 * chip->rams / all, 100 * chip->moves / all, 100 * chip->idle / all,
-        macs > 0 ? 1e12 * chip->joules / (double)macs : 0.0, 1e3 * chip->dram, chip->mm2, chip->ram_mm2,
-        chip_from.config, chip_from.mhz, chip_from.window);
+    (void)snprintf(text[0], VTAC_CHIP_TEXT,
+                   "as a chip in %s: %.1f mm2, of it RAM %.1f; %.3g mJ a run, %.3g pJ a useful MAC, and %.3g "
+                   "mJ of DRAM",
+                   chip_from.library, chip->mm2, chip->ram_mm2, 1e3 * chip->joules,
+                   macs > 0 ? 1e12 * chip->joules / (double)macs : 0.0, 1e3 * chip->dram);
+    (void)snprintf(text[1], VTAC_CHIP_TEXT,
+                   "its energy: array %.0f %%, ALU %.0f %%, RAM %.0f %%, loads and stores %.0f %%, clocked "
+                   "and idle %.0f %%",
+                   100 * chip->macs / all, 100 * chip->lanes / all, 100 * chip->rams / all,
+                   100 * chip->moves / all, 100 * chip->idle / all);
+    (void)snprintf(text[2], VTAC_CHIP_TEXT,
+                   "from cells of %s at %.0f MHz, activity of %s; without wires and clock tree",
+                   chip_from.config, chip_from.mhz, chip_from.window);
 }

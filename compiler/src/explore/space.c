@@ -47,9 +47,9 @@ static const key_row *find_key(const char *name, size_t size, vta_diag *diag)
     }
     (void)snprintf(typed, sizeof typed, "%.*s", (int)size, name);
     const char *near = vta_nearest(typed, names, KEYS);
-    (void)vta_fail(diag, VTA_INVALID, "a configuration has no key '%s'%s%s%s", typed,
-                   near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                   near != NULL ? "'?" : "");
+    (void)vta_fail(diag, VTA_INVALID,
+                   "a configuration has no key '%s'; %s%s%s'vtac config schema' lists them", typed,
+                   near != NULL ? "did you mean '" : "", near != NULL ? near : "", near != NULL ? "'? " : "");
     return NULL;
 }
 

@@ -80,7 +80,7 @@ void vta_str_free(vta_str *str)
 }
 
 /* Longer words are not compared: nothing of ours has such names. */
-enum { WORD = 40 };
+enum { WORD = 40, PREFIX = 3 };
 
 static unsigned replace_cost(char a, char b)
 {
@@ -116,6 +116,17 @@ static unsigned distance(const char *a, size_t size_a, const char *b, size_t siz
     return rows[size_a][size_b];
 }
 
+/* True if a word is the beginning of a name, in letters of either case. */
+static bool is_prefix(const char *word, size_t size, const char *name)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (replace_cost(word[i], name[i]) > 1) { /* a name that has ended, too */
+            return false;
+        }
+    }
+    return size >= PREFIX;
+}
+
 const char *vta_nearest(const char *word, const char *const *names, size_t count)
 {
     const size_t size = strlen(word);
@@ -129,7 +140,10 @@ const char *vta_nearest(const char *word, const char *const *names, size_t count
         if (name_size > WORD) {
             continue;
         }
-        const unsigned cost = distance(word, size, names[i], name_size);
+        unsigned cost = distance(word, size, names[i], name_size);
+        if (is_prefix(word, size, names[i])) { /* a shortened name */
+            cost = least(cost, (unsigned)(name_size - size));
+        }
         const bool near = cost <= 8 + (unsigned)name_size && cost < 4 * (unsigned)name_size;
         if (near && (nearest == NULL || cost < best)) {
             nearest = names[i];
