@@ -8,11 +8,23 @@
 
 small_net small.onnx 6 5 6
 vtac zoo tiny_ad -o floats.onnx
+# One that takes long tells each half minute where it is, in lines where standard error is no terminal: this one stands still meanwhile.
+"$vtac_program" report small.onnx -o slow --config tiny --device fsim:tiny --trials 4 --limit 30 >slow.out 2>slow.err &
+slow=$!
+began=$(date +%s)
+until_so "a report says at once what it does" grep -q "^vtac report: small.onnx: pages go to 'slow'; " slow.err
+kill -STOP $slow
+
 vtac report small.onnx -o first --config tiny --device fsim:tiny --trials 4 --limit 30
 exits 0
 says out "first/index.html: all of them"
+says err "vtac report: small.onnx: pages go to 'first'; "
+holds "all that it writes is told" sh -c 'for file in graph.html profile.html tune.html explore/front.html index.html; do
+    grep -q "^first/$file: " out || exit 1
+done'
 vtac report floats.onnx -o second --device fsim:pynq --trials 0 --limit 0
 exits 0
+says out "second/int8.onnx: the model in 8 bits"
 holds "a model of floats was quantized" test -s second/int8.onnx -a ! -e first/int8.onnx
 holds "what is not asked for is not made" test ! -e second/tune.html -a ! -e second/explore
 for folder in first second; do
@@ -40,6 +52,12 @@ if [ -n "$chromium" ]; then
 else
     echo 'no chromium here: the links were not followed'
 fi
+
+while [ $(($(date +%s) - began)) -lt 31 ]; do sleep 0.5; done
+kill -CONT $slow
+wait $slow
+holds "the slow one comes to its end" grep -q '^slow/index.html: ' slow.out
+holds "it told where it was" grep -qx 'vtac report: [a-z]*, .*: for [0-9]* s' slow.err
 
 vtac report small.onnx -o first --trials many
 refused 2 "--trials takes a number to 1000000, not 'many'"

@@ -22,6 +22,8 @@ struct cli_ticker {
     cli_line_fn *line;
     void *context;
     double begin;
+    bool log;       /* standard error is no terminal */
+    double written; /* of a log: when its last line was */
     bool shown;
     pthread_t thread;
     pthread_mutex_t lock; /* of `shown` and `over` */
@@ -33,8 +35,17 @@ struct cli_ticker {
 static void show_line(cli_ticker *t)
 {
     char text[240] = "";
+    if (t->log && vta_now() - t->written < CLI_REPORT_S) {
+        return;
+    }
     t->line(t->context, vta_now() - t->begin, text, sizeof text);
-    if (*vta_make_plain(text, strlen(text), text, sizeof text) != '\0') {
+    if (*vta_make_plain(text, strlen(text), text, sizeof text) == '\0') {
+        return;
+    }
+    if (t->log) {
+        t->written = vta_now();
+        cli_say("%s\n", text);
+    } else {
         (void)fprintf(stderr, "\r\033[K%.*s", cli_columns(STDERR_FILENO) - 1, text);
         t->shown = true;
     }
@@ -68,15 +79,16 @@ static void *run_ticker(void *context)
     return NULL;
 }
 
-cli_ticker *cli_ticker_begin(cli_line_fn *line, void *context)
+static cli_ticker *begin_ticker(cli_line_fn *line, void *context, bool log)
 {
-    cli_ticker *t = cli_fancy(STDERR_FILENO) ? calloc(1, sizeof *t) : NULL;
+    cli_ticker *t = calloc(1, sizeof *t);
     if (t == NULL) {
         return NULL;
     }
     t->line = line;
     t->context = context;
-    t->begin = vta_now();
+    t->begin = t->written = vta_now();
+    t->log = log;
     (void)pthread_mutex_init(&t->lock, NULL);
     (void)pthread_cond_init(&t->changed, NULL);
     sigset_t all; /* signals are for the thread that does the work */
@@ -90,6 +102,16 @@ cli_ticker *cli_ticker_begin(cli_line_fn *line, void *context)
         return NULL;
     }
     return t;
+}
+
+cli_ticker *cli_ticker_begin(cli_line_fn *line, void *context)
+{
+    return cli_fancy(STDERR_FILENO) ? begin_ticker(line, context, false) : NULL;
+}
+
+cli_ticker *cli_ticker_begin_anywhere(cli_line_fn *line, void *context)
+{
+    return begin_ticker(line, context, !cli_fancy(STDERR_FILENO));
 }
 
 void cli_ticker_hide(cli_ticker *ticker)

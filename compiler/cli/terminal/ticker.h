@@ -18,6 +18,10 @@ typedef struct cli_ticker cli_ticker;
 /* NULL, which the others take, where standard error is no terminal. */
 cli_ticker *cli_ticker_begin(cli_line_fn *line, void *context);
 
+/* The same; where standard error is no terminal, the line is written out every CLI_REPORT_S seconds. */
+#define CLI_REPORT_S 30.0
+cli_ticker *cli_ticker_begin_anywhere(cli_line_fn *line, void *context);
+
 /* Takes the line away before something else is printed; it comes back by itself. */
 void cli_ticker_hide(cli_ticker *ticker);
 void cli_ticker_end(cli_ticker *ticker);

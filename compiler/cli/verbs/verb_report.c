@@ -2,6 +2,7 @@
  *
  * vtac report: the pages that other verbs write of a model, in one folder, with links from one to the next.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +10,9 @@
 #include "cli.h"
 #include "html.h"
 #include "self.h"
+#include "temporary.h"
 #include "tensors.h"
+#include "ticker.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 
@@ -30,8 +33,11 @@ typedef struct page_report {
     const cli_args *args;
     const char *folder, *config, *device;
     char trials[24], limit[24];
-    char model[PATH], log[PATH]; /* in 8 bits; what a verb printed last */
-    bool made; /* the model in 8 bits is ours: it is read without the options of the first */
+    char model[PATH];              /* in 8 bits */
+    char log[VTAC_TEMPORARY_PATH]; /* what a verb printed last */
+    bool made;         /* the model in 8 bits is ours: it is read without the options of the first */
+    _Atomic size_t at; /* the page that is being made */
+    cli_ticker *progress;
 } page_report;
 
 /* The pages in the order of their links. */
@@ -43,6 +49,18 @@ static const report_page pages[] = {{"graph", "graph.html", "drawn as compiled"}
                                     {"tune", "tune.html", "its schedules"},
                                     {"explore", "explore/front.html", "other hardware"}};
 enum { GRAPH, PROFILE, TUNE, EXPLORE, PAGES };
+
+/* The line of progress: which page, and since when the report is being made. */
+static void describe_page(void *context, double seconds, char *text, size_t size)
+{
+    const page_report *r = context;
+    char duration[16];
+    const size_t at = r->at;
+    if (seconds >= CLI_PATIENCE_S && at < PAGES) {
+        (void)snprintf(text, size, "vtac report: %s, %s: for %s", pages[at].name, pages[at].words,
+                       cli_duration(seconds, duration, sizeof duration));
+    }
+}
 
 static bool is_asked(const page_report *r, size_t page)
 {
@@ -149,20 +167,48 @@ static vta_status write_index(const page_report *r, vta_diag *diag)
     return status;
 }
 
-static vta_status make_report(page_report *r, vta_diag *diag)
+/* A page that is there is told at once. */
+static void tell_page(const page_report *r, const char *file, const char *words)
 {
-    VTA_TRY(vta_folder_make(r->folder, 0777, diag));
-    in_folder(r, "said.txt", r->log);
+    cli_ticker_hide(r->progress);
+    cli_print("%s/%s: %s\n", r->folder, file, words);
+    cli_flush();
+}
+
+static vta_status make_pages(page_report *r, vta_diag *diag)
+{
     VTA_TRY(make_integers(r, diag));
+    if (r->made) {
+        tell_page(r, "int8.onnx", "the model in 8 bits");
+    }
     for (size_t i = 0; i < PAGES; i++) {
         if (is_asked(r, i)) {
+            r->at = i;
             VTA_TRY(make_page(r, i, diag));
-            cli_print("%s/%s: %s\n", r->folder, pages[i].file, pages[i].words);
+            tell_page(r, pages[i].file, pages[i].words);
         }
     }
-    VTA_TRY(write_index(r, diag));
-    (void)unlink(r->log);
-    cli_print("%s/index.html: all of them\n", r->folder);
+    return write_index(r, diag);
+}
+
+static vta_status make_report(page_report *r, vta_diag *diag)
+{
+    if (access(r->model, R_OK) != 0) { /* before anything is told or made */
+        return vta_fail(diag, VTA_IO, "cannot open '%s': %s", r->model, strerror(errno));
+    }
+    VTA_TRY(vta_folder_make(r->folder, 0777, diag));
+    VTA_TRY(cli_temporary_file("report", r->log, diag)); /* a signal ends the other verbs, too */
+    if (!cli_here()->guest) {
+        cli_say("vtac report: %s: pages go to '%s'; the profile and other hardware may take minutes\n",
+                r->args->operands[0], r->folder);
+        r->progress = cli_ticker_begin_anywhere(describe_page, r);
+    }
+    const vta_status status = make_pages(r, diag);
+    cli_ticker_end(r->progress);
+    r->progress = NULL;
+    cli_temporary_remove(r->log);
+    VTA_TRY(status);
+    tell_page(r, "index.html", "all of them");
     return VTA_OK;
 }
 
