@@ -71,4 +71,6 @@ for target in $targets; do
 done
 if "$work/classify" "$work/none.so" "$work/photographs/heart_1.jpg" 2>"$work/err"; then echo 'readme: a missing model runs'; failed=1; fi
 grep -q 'none.so: cannot load it' "$work/err" || { echo "readme: a missing model is not named: $(cat "$work/err")"; failed=1; }
+if "$work/classify" "$work/m.so" "$work/none.jpg" 2>"$work/err"; then echo 'readme: a missing picture runs'; failed=1; fi
+{ [ "$(wc -l <"$work/err")" = 1 ] && grep -q 'none.jpg: No such file' "$work/err"; } || { echo "readme: a missing picture is not named: $(cat "$work/err")"; failed=1; }
 exit $failed
