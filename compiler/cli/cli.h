@@ -19,7 +19,14 @@
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130 };
 
 /* Kind of a word's meaning, so that completion offers the right words. */
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_FILE, CLI_CONFIG, CLI_DEVICE } cli_kind;
+typedef enum cli_kind {
+    CLI_FLAG,
+    CLI_TEXT,
+    CLI_FILE,
+    CLI_OUT, /* a file that is written whole: cli_do_verb asks first whether it can be */
+    CLI_CONFIG,
+    CLI_DEVICE
+} cli_kind;
 
 typedef struct cli_option {
     const char *name;  /* "--device", or "-o" */
@@ -71,6 +78,8 @@ void cli_args_free(cli_args *args);
 
 /* The verb of a name, NULL where there is none. */
 const cli_verb *cli_verb_find(const char *name);
+/* Runs a verb, unless a file that its options name cannot be written: that is told before the work. */
+int cli_do_verb(const cli_verb *verb, const cli_args *args);
 
 /* "vtac VERB: sentence" and how to get help, on stderr; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const cli_args *args, const char *fmt, ...);

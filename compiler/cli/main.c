@@ -17,11 +17,12 @@ enum { MAX_VERBS = 64 };
 
 static int unknown_verb(const char *word)
 {
-    const char *names[MAX_VERBS];
-    for (size_t i = 0; i < cli_verb_count && i < MAX_VERBS; i++) {
-        names[i] = cli_verbs[i]->name;
+    const char *names[MAX_VERBS] = {"--version", "--help"};
+    size_t count = 2;
+    for (size_t i = 0; i < cli_verb_count && count < MAX_VERBS; i++) {
+        names[count++] = cli_verbs[i]->name;
     }
-    const char *near = vta_nearest(word, names, cli_verb_count);
+    const char *near = vta_nearest(word, names, count);
     cli_say("vtac: unknown %s '%s'", word[0] == '-' ? "option" : "verb", word);
     if (near != NULL) {
         cli_say("; did you mean '%s'?", near);
@@ -54,7 +55,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv)
     int status = cli_parse(verb, argc, argv, &args);
     if (status == CLI_OK) {
         cli_picture_serve();
-        status = verb->run(&args);
+        status = cli_do_verb(verb, &args);
     }
     cli_args_free(&args);
     if (status == CLI_OK && unwritten[0] != '\0') {
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
         cli_say("vtac: expected a verb (try 'vtac help')\n");
         return CLI_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         cli_print("vtac %s, instruction set %d.%d\n", vta_version(), VTA_ISA_MAJOR, VTA_ISA_MINOR);
         return cli_done(NULL);
     }

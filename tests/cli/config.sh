@@ -9,6 +9,8 @@ silent err
 for name in tiny pynq pynq512 pynq_lm ultra96 ultra96_lm kv260 wide; do
     says out "$name"
 done
+says out "MHz"
+says out "entries of each memory"
 cp out listed
 vtac config
 holds "'config' is 'config list'" cmp out listed

@@ -29,13 +29,17 @@ done
 vtac --version
 exits 0
 says out "vtac 1.0.0, instruction set 2.3"
+cp out by_option
+vtac version
+exits 0
+holds "'version' and '--version' are the same" cmp out by_option
 
 vtac
 refused 2 "vtac: expected a verb (try 'vtac help')"
 vtac exce
 refused 2 "vtac: unknown verb 'exce'; did you mean 'exec'? (try 'vtac help')"
 vtac --versoin
-refused 2 "vtac: unknown option '--versoin' (try 'vtac help')"
+refused 2 "vtac: unknown option '--versoin'; did you mean '--version'? (try 'vtac help')"
 vtac help nothing
 refused 2 "vtac help: unknown verb 'nothing'"
 vtac help a b

@@ -42,6 +42,28 @@ misused "--pass: there is no pass 'wxyz'; --list-passes shows them" opt net.ir -
 misused "it writes ONNX, and nothing else: name a file that ends in .onnx with -o, not 'x.tflite'" convert net.onnx -o x.tflite
 misused "--method takes minmax, percentile, mse, entropy or room, not 'x'" quantize float.onnx --calib . --method x -o q.onnx
 
+# ---- files that cannot be written: status 1, at once and in one line that says what to do; each option that names such a file
+unwritable() { # OPTION WORD...
+    option=$1
+    shift
+    vtac "$@" "$option" none/file.html
+    refused 1 "vtac: cannot write 'none/file.html': there is no folder 'none'; make it, or name another file"
+    vtac "$@" "$option" .
+    refused 1 "vtac: cannot write '.': it is a folder; name a file in it"
+}
+echo finish >program.vasm
+"$vtac_program" asm program.vasm --config tiny -o program.vta >/dev/null || exit 1
+"$vtac_program" inspect float.onnx -o float.ir >/dev/null || exit 1
+echo '{"models": ["net.onnx"]}' >suite.json
+for words in "-o compile net.onnx" "-o compile float.onnx --target vta" "-o quantize float.onnx" "-o zoo tiny_ic" "-o convert net.onnx" \
+    "-o inspect net.onnx" "--html inspect net.onnx" "-o opt float.ir" "-o asm program.vasm --config tiny" "-o disasm program.vta" \
+    "--profile run net.so" "--html tune float.onnx" "--trace replay net.so --layer none" "--junit regress suite.json" \
+    "--html regress suite.json"; do
+    # shellcheck disable=SC2086  # words
+    unwritable $words
+done
+holds "nothing is made" test ! -e none
+
 # ---- files that may grow no more: one line, and no file
 for limit in 1 8 64; do
     for words in "compile net.onnx -o limited.so" "convert net.onnx -o limited.onnx"; do

@@ -118,7 +118,7 @@ static int run_words(const cli_verb *verb, const word_list *words)
     cli_args args;
     int status = cli_parse(verb, (int)words->items.count, (char **)words->items.items, &args);
     cli_picture_serve();
-    status = status == CLI_OK ? verb->run(&args) : status;
+    status = status == CLI_OK ? cli_do_verb(verb, &args) : status;
     cli_args_free(&args);
     return status;
 }

@@ -23,6 +23,11 @@ static vta_status ask_writable(const char *path, const char *whole, vta_diag *di
     if (access(path, W_OK) == 0) {
         return VTA_OK;
     }
+    if (errno == ENOENT) {
+        return vta_fail(diag, VTA_IO,
+                        "cannot write '%s': there is no folder '%s'; make it, or name another file", whole,
+                        path);
+    }
     const char *why = strerror(errno);
     return path == whole ? vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, why)
                          : vta_fail(diag, VTA_IO, "cannot write '%s': '%s': %s", whole, path, why);
@@ -34,7 +39,7 @@ static vta_status look_at(const char *path, bool *there, struct stat *about, vta
     const size_t length = strlen(path);
     *there = stat(path, about) == 0;
     if (*there && S_ISDIR(about->st_mode)) {
-        return vta_fail(diag, VTA_IO, "cannot write '%s': it is a folder", path);
+        return vta_fail(diag, VTA_IO, "cannot write '%s': it is a folder; name a file in it", path);
     }
     if (length == 0 || path[length - 1] == '/') {
         return vta_fail(diag, VTA_IO, "cannot write '%s': it names no file", path);

@@ -16,7 +16,6 @@
 
 vta_status cli_tuning_check_files(const cli_tuning *t, vta_diag *diag)
 {
-    const char *page = cli_value(t->args, "--html");
     struct stat about;
     VTA_TRY(cli_can_append(t->log, diag));
     if (stat(t->log, &about) == 0 && !S_ISREG(about.st_mode)) { /* it is read, too */
@@ -24,7 +23,7 @@ vta_status cli_tuning_check_files(const cli_tuning *t, vta_diag *diag)
                         "'%s' is no file that lines can be appended to; name another one with '--log'",
                         t->log);
     }
-    return page != NULL ? cli_can_write(page, diag) : VTA_OK;
+    return VTA_OK;
 }
 
 void cli_tuning_hint(const cli_tuning *t, char *text, size_t size)

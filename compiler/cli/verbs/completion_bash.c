@@ -25,6 +25,7 @@ static void print_value_case(const cli_option *option)
         cli_print_device_names();
         cli_print("' -- \"$cur\"))");
         break;
+    case CLI_OUT:
     case CLI_FILE: cli_print("COMPREPLY=($(compgen -f -- \"$cur\"))"); break;
     case CLI_TEXT:
     case CLI_FLAG: cli_print("COMPREPLY=()"); break;

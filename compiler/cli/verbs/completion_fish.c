@@ -23,6 +23,7 @@ static void print_value(const cli_option *option)
     switch (option->kind) {
     case CLI_FLAG: break;
     case CLI_TEXT: cli_print(" -x"); break;
+    case CLI_OUT:
     case CLI_FILE: cli_print(" -r -F"); break;
     case CLI_CONFIG:
         cli_print(" -r -F -a '");

@@ -31,6 +31,7 @@ static void print_value(const cli_option *option)
     switch (option->kind) {
     case CLI_FLAG:
     case CLI_TEXT: break;
+    case CLI_OUT:
     case CLI_FILE: cli_print("_files"); break;
     case CLI_CONFIG: cli_print("_vtac_configs"); break;
     case CLI_DEVICE:

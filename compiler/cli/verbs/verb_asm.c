@@ -9,7 +9,7 @@
 #include "vta/file.h"
 
 static const cli_option options[] = {
-    {"-o", "FILE", CLI_FILE, "where the program goes"},
+    {"-o", "FILE", CLI_OUT, "where the program goes"},
     {"--config", "NAME|FILE", CLI_CONFIG, "for a text that has no .config (default: pynq)"},
     {"--binary", NULL, CLI_FLAG, "write the instructions alone, as 'exec --raw' takes"},
 };

@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {"--dynamic", NULL, CLI_FLAG, "sizes that the model leaves open stay open"},
     CLI_STATE_OPTION,
     CLI_MODEL_OPTIONS,
-    {"-o", "FILE", CLI_FILE, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
+    {"-o", "FILE", CLI_OUT, "shared object (MODEL.so); wasm32: .wasm or .html (page)"},
     {"--classes", "FILE", CLI_FILE, "-o PAGE.html: names of the classes, one a line"},
     {"--emit", "LIST:DIR", CLI_TEXT, "write texts: ir, plan, ll, asm, loops, dot, kernels"},
     {"--tuned", "FILE", CLI_FILE, "use the schedules that 'vtac tune' found"},

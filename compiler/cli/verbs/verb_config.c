@@ -39,6 +39,7 @@ static void fill_row(const void *context, uint32_t row, cli_cell *cells)
     for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++) {
         cli_cell_print(&cells[c++], "%" PRIu32, config->depth[memories[i]]);
     }
+    cli_cell_print(&cells[c++], "%" PRIu32, config->clock_mhz);
     cli_cell_print(&cells[c], "%016" PRIx64, config->hash);
 }
 
@@ -46,9 +47,12 @@ static int print_configs(const cli_args *args, const vta_config *configs, uint32
 {
     static const cli_column columns[] = {{"name", CLI_NAME},  {"tile", CLI_WORD},  {"uop", CLI_FIGURE},
                                          {"inp", CLI_FIGURE}, {"wgt", CLI_FIGURE}, {"acc", CLI_FIGURE},
-                                         {"hash", CLI_WORD}};
+                                         {"MHz", CLI_FIGURE}, {"hash", CLI_WORD}};
     if (!cli_flag(args, "--json")) {
         cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, configs);
+        cli_print("\n");
+        cli_sentence(0, "tile: rows x input x output channels of a step; uop, inp, wgt, acc: entries of each "
+                        "memory, a micro-op or a tile each; hash: of what the hardware is built from");
         return cli_done(args);
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -14,7 +14,7 @@
 #include "vtac/quantize.h"
 
 static const cli_option options[] = {
-    {"-o", "FILE", CLI_FILE, "the ONNX model (default: MODEL.onnx)"},
+    {"-o", "FILE", CLI_OUT, "the ONNX model (default: MODEL.onnx)"},
     {"--integers", NULL, CLI_FLAG, "quantized inputs and outputs are int8 or uint8"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     CLI_CONTEXT_OPTION,

@@ -15,7 +15,7 @@
 #include "vta/str.h"
 
 static const cli_option options[] = {
-    {"-o", "FILE", CLI_FILE, "where the text goes (default: standard output)"},
+    {"-o", "FILE", CLI_OUT, "where the text goes (default: standard output)"},
     {"--raw", NULL, CLI_FLAG, "PROGRAM is instructions alone, 16 bytes each"},
     {"--config", "NAME|FILE", CLI_CONFIG, "configuration of raw instructions (default: pynq)"},
 };

@@ -15,7 +15,7 @@ enum { INLINE_ELEMENTS = 16 };
 
 static const cli_option options[] = {
     {"--pass", "NAME", CLI_TEXT, "run this pass (may be repeated; in the order given)"},
-    {"-o", "FILE", CLI_FILE, "where the text goes (default: standard output)"},
+    {"-o", "FILE", CLI_OUT, "where the text goes (default: standard output)"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input of an ONNX model"},
     CLI_MODEL_OPTIONS,
     CLI_PASS_OPTIONS,

@@ -35,7 +35,7 @@ static const cli_option options[] = {
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     CLI_CONTEXT_HIDDEN,
     CLI_MODEL_OPTIONS,
-    {"-o", "FILE", CLI_FILE, "the quantized model (default: MODEL.int8.onnx)"},
+    {"-o", "FILE", CLI_OUT, "the quantized model (default: MODEL.int8.onnx)"},
     {"--report", NULL, CLI_FLAG, "print the noise of each layer, worst first"},
     {"--json", NULL, CLI_FLAG, "print the summary (and the report) as JSON"},
 };
@@ -169,14 +169,8 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
     if (cli_flag(args, "--report")) {
         cli_table(columns, r->tuned > 0 ? all : all - 1, r->layer_count, fill_row, r);
     }
-    char decided[80] = "";
-    if (r->decisions > 0) {
-        snprintf(decided, sizeof decided, "%llu of %llu decisions as in float, ",
-                 (unsigned long long)r->agreed, (unsigned long long)r->decisions);
-    }
-    cli_sentence(0,
-                 "%s: %u values of 8 bits; over %u samples, %slargest output error %.4g, output SNR %.1f dB",
-                 path, r->layer_count, r->samples, decided, r->output_error, r->output_snr_db);
+    cli_sentence(0, "%s: %u values of 8 bits, by %u samples; largest difference of an output %.4g", path,
+                 r->layer_count, r->samples, r->output_error); /* the rest is told by output */
     if (r->narrow > 0) {
         cli_sentence(
             0,

@@ -22,7 +22,7 @@
 static const cli_option options[] = {
     {"--layer", "NAME", CLI_TEXT, "the layer, as `vtac explain` names its node"},
     {"--device", "URI", CLI_DEVICE, "where it runs (default tsim)"},
-    {"--trace", "FILE", CLI_FILE, "waves (FST) of the layer alone"},
+    {"--trace", "FILE", CLI_OUT, "waves (FST) of the layer alone"},
     {"--config", "NAME|FILE", CLI_CONFIG, "the accelerator's configuration (default pynq)"},
     CLI_CALIB_OPTIONS,
     CLI_INPUT_OPTIONS,

@@ -36,7 +36,7 @@ static const cli_option options[] = {
     CLI_GENERATE_OPTIONS,
     {"--layers", NULL, CLI_FLAG, "the accelerator's layers; --steps: time of all steps"},
     {"--steps", NULL, CLI_FLAG, NULL},
-    {"--profile", "FILE", CLI_FILE, "the same and more: .html, .json or trace.json (repeat)"},
+    {"--profile", "FILE", CLI_OUT, "the same and more: .html, .json or trace.json (repeat)"},
     {"--json", NULL, CLI_FLAG, "print everything as JSON"},
 };
 

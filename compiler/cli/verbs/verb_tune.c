@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"--threads", "N", CLI_TEXT, "llvm: threads of the network (1)"},
     {"--repeat", "N", CLI_TEXT, "llvm: runs of a trial (10)"},
     CLI_WORK_OPTIONS_SHORT("workers (default: one for each processor)"),
-    {"--html", "FILE", CLI_FILE, "a page with the curve of each kind of kernel"},
+    {"--html", "FILE", CLI_OUT, "a page with the curve of each kind of kernel"},
     {"--calib", "DIR|FILE", CLI_FILE, "vta: inputs to quantize a model of floats with"},
     {"--shape", "NAME=AxBxC", CLI_TEXT, "size of a dynamic input (may be repeated)"},
     CLI_MODEL_OPTIONS,

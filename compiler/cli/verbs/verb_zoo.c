@@ -17,7 +17,7 @@
 enum { INT8_SAMPLES = 4 };
 
 static const cli_option options[] = {
-    {"-o", "FILE", CLI_FILE, "where the model goes (default: NAME.onnx)"},
+    {"-o", "FILE", CLI_OUT, "where the model goes (default: NAME.onnx)"},
     {"--seed", "N", CLI_TEXT, "seed of the weights (default 1)"},
     {"--layers", "N", CLI_TEXT, "layers of networks for texts and sounds"},
     {"--width", "N", CLI_TEXT, "the same: columns (with --heads), units of a cell"},

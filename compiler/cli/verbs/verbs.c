@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "writable.h"
 
 const cli_verb *const cli_verbs[] = {
 #define CLI_VERB(name) &cli_verb_##name,
@@ -24,4 +25,16 @@ const cli_verb *cli_verb_find(const char *name)
         }
     }
     return NULL;
+}
+
+int cli_do_verb(const cli_verb *verb, const cli_args *args)
+{
+    vta_diag diag = {0};
+    for (size_t i = 0; i < args->given_count; i++) {
+        const struct cli_given *given = &args->given[i];
+        if (given->option->kind == CLI_OUT && cli_can_write(given->value, &diag) != VTA_OK) {
+            return cli_fail(args, &diag);
+        }
+    }
+    return verb->run(args);
 }

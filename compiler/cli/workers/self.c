@@ -88,7 +88,7 @@ static int be_the_program(const char *const *words, const char *out)
     cli_stand_on(&ground);
     const cli_verb *verb = cli_verb_find(words[1]);
     int status = cli_parse(verb, count - 2, (char **)(uintptr_t)(words + 2), &args);
-    status = status == CLI_OK ? verb->run(&args) : status;
+    status = status == CLI_OK ? cli_do_verb(verb, &args) : status;
     const char *text = status == CLI_OK ? ground.answer.text : ground.failure.text;
     FILE *file = fopen(out, "we");
     const bool written = file != NULL && fputs(text != NULL ? text : "", file) >= 0;

@@ -213,7 +213,7 @@ static vta_status make_folder(const char *path, link_files *f, vta_diag *diag)
         (void)snprintf(f->folder, sizeof f->folder, "%s%s.XXXXXX", path[0] == '-' ? "./" : "",
                        path); /* the linker's options begin so, too */
         if (mkdtemp(f->folder) == NULL) {
-            return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+            return vta_fail(diag, VTA_IO, "cannot write '%s': %s", path, strerror(errno));
         }
     }
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
