@@ -168,7 +168,7 @@ static vta_status write_index(const page_report *r, vta_diag *diag)
 }
 
 /* A page that is there is told at once. */
-static void tell_page(const page_report *r, const char *file, const char *words)
+static void print_page(const page_report *r, const char *file, const char *words)
 {
     cli_ticker_hide(r->progress);
     cli_print("%s/%s: %s\n", r->folder, file, words);
@@ -179,13 +179,13 @@ static vta_status make_pages(page_report *r, vta_diag *diag)
 {
     VTA_TRY(make_integers(r, diag));
     if (r->made) {
-        tell_page(r, "int8.onnx", "the model in 8 bits");
+        print_page(r, "int8.onnx", "the model in 8 bits");
     }
     for (size_t i = 0; i < PAGES; i++) {
         if (is_asked(r, i)) {
             r->at = i;
             VTA_TRY(make_page(r, i, diag));
-            tell_page(r, pages[i].file, pages[i].words);
+            print_page(r, pages[i].file, pages[i].words);
         }
     }
     return write_index(r, diag);
@@ -208,7 +208,7 @@ static vta_status make_report(page_report *r, vta_diag *diag)
     r->progress = NULL;
     cli_temporary_remove(r->log);
     VTA_TRY(status);
-    tell_page(r, "index.html", "all of them");
+    print_page(r, "index.html", "all of them");
     return VTA_OK;
 }
 

@@ -90,7 +90,7 @@ static unsigned replace_cost(char a, char b)
     return toupper((unsigned char)a) == toupper((unsigned char)b) ? 1 : 4;
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned smaller(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -106,9 +106,9 @@ static unsigned distance(const char *a, size_t size_a, const char *b, size_t siz
                 continue;
             }
             unsigned best = rows[i - 1][j - 1] + replace_cost(a[i - 1], b[j - 1]);
-            best = least(best, least(rows[i - 1][j], rows[i][j - 1]) + 4);
+            best = smaller(best, smaller(rows[i - 1][j], rows[i][j - 1]) + 4);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                best = least(best, rows[i - 2][j - 2] + 4);
+                best = smaller(best, rows[i - 2][j - 2] + 4);
             }
             rows[i][j] = best;
         }
@@ -142,7 +142,7 @@ const char *vta_nearest(const char *word, const char *const *names, size_t count
         }
         unsigned cost = distance(word, size, names[i], name_size);
         if (is_prefix(word, size, names[i])) { /* a shortened name */
-            cost = least(cost, (unsigned)(name_size - size));
+            cost = smaller(cost, (unsigned)(name_size - size));
         }
         const bool near = cost <= 8 + (unsigned)name_size && cost < 4 * (unsigned)name_size;
         if (near && (nearest == NULL || cost < best)) {
