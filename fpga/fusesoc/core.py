@@ -10,7 +10,7 @@ import sys
 
 def copied(files, folder, to):
     """Copies files into a folder of the core; their names from there."""
-    (to / folder).mkdir(parents=True)
+    (to / folder).mkdir(parents=True, exist_ok=True)
     for file in files:
         shutil.copyfile(file, to / folder / file.name)
     return [f"{folder}/{file.name}" for file in sorted(files, key=lambda file: file.name)]
@@ -32,6 +32,7 @@ def main():
     rtl = copied([*(hw / "rtl").rglob("*.v")], "rtl", to)
     soc = copied([*(hw / "soc").glob("*.v")], "soc", to)
     bench = copied([*(hw / "soc/tb").glob("*.v")], "tb", to)
+    shared = copied([*(hw / "soc/tb").glob("*.vh")], "tb", to)
     lint = ["    default_tool: verilator", "    tools:", "      verilator: {mode: lint-only}"]
     text = [
         "CAPI=2:",
@@ -43,15 +44,16 @@ def main():
         *fileset("rtl", rtl),
         *fileset("soc", soc),
         *fileset("bench", bench),
+        *fileset("bench_include", shared, ": {is_include_file: true, include_path: tb}"),
         "targets:",
         *target("default", ["include", "rtl"], "vta_top"),
         *target("lint", ["include", "rtl"], "vta_top", *lint),
         *target("soc", ["include", "rtl", "soc"], "soc_top"),
         *target("soc_lint", ["include", "rtl", "soc"], "soc_top", *lint),
-        *target("sdram", ["soc", "bench"], "soc_sdram_tb", "    default_tool: icarus"),
+        *target("sdram", ["soc", "bench_include", "bench"], "soc_sdram_tb", "    default_tool: icarus"),
     ]
     (to / "vtac.core").write_text("\n".join(text) + "\n", encoding="utf-8")
-    print(f"{to / 'vtac.core'}: {len(include) + len(rtl) + len(soc) + len(bench)} files")
+    print(f"{to / 'vtac.core'}: {len(include) + len(rtl) + len(soc) + len(bench) + len(shared)} files")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,8 @@ def main():
             options = ["-Wall", *{f"-I{path}" for _, path in include}, "--top-module", what["toplevel"]]
             run(folder, "verilator", "--lint-only", *options, *files)
         what = core["targets"]["sdram"]
-        run(folder, "iverilog", "-g2005", "-s", what["toplevel"], "-o", "bench", *named(core, *what["filesets"])[0])
+        files, include = named(core, *what["filesets"])
+        run(folder, "iverilog", "-g2005", *{f"-I{path}" for _, path in include}, "-s", what["toplevel"], "-o", "bench", *files)
         said = run(folder, "vvp", "-N", "bench")
         assert said.startswith("passed"), said
         print(f"{len(everything)} files; {said.strip()}")

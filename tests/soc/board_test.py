@@ -30,14 +30,14 @@ def vvp(bench, *arguments):
     return subprocess.run(["vvp", "-N", bench, *arguments], capture_output=True, text=True, check=True).stdout
 
 
-def iverilog(top, bench, files, *options):
-    built = subprocess.run(["iverilog", "-g2005", "-Wno-timescale", *options, "-s", top, "-o", bench, *files], capture_output=True, text=True)
+def iverilog(soc, top, bench, files, *options):
+    built = subprocess.run(["iverilog", "-g2005", "-Wno-timescale", f"-I{soc}/tb", *options, "-s", top, "-o", bench, *files], capture_output=True, text=True)
     if built.returncode or built.stderr:
         sys.exit(built.stderr)
 
 
 def bursts(soc, folder, draw):
-    iverilog("soc_sdram_tb", folder / "sdram", [soc / "soc_sdram.v", soc / "tb/soc_sdram_tb.v", soc / "tb/soc_sdram_chip.v"])
+    iverilog(soc, "soc_sdram_tb", folder / "sdram", [soc / "soc_sdram.v", soc / "tb/soc_sdram_tb.v", soc / "tb/soc_sdram_chip.v"])
     good = True
     for _ in range(2):
         seed = draw.getrandbits(31)
@@ -57,7 +57,7 @@ def short_times(soc, folder, draw):
                 sys.exit(f"soc_sdram.v has no '{now}'")
             broken = broken.replace(now, then, 1)
         (folder / "short.v").write_text(broken)
-        iverilog("soc_sdram_tb", folder / "short", [folder / "short.v", *parts])
+        iverilog(soc, "soc_sdram_tb", folder / "short", [folder / "short.v", *parts])
         said = vvp(folder / "short", f"+seed={draw.getrandbits(31)}")
         if fault not in said:
             print(f"'{changes[0][1]}' is not found: {said.strip()}")
@@ -75,7 +75,7 @@ def board(source, folder, draw):
     image[0] ^= damaged
     (folder / "flash").write_text("".join(f"{byte:02x}\n" for byte in image))
     files = [*sorted(soc.glob("*.v")), soc / "tb/soc_board_tb.v", soc / "tb/soc_sdram_chip.v", soc / "tb/soc_page.v"]
-    iverilog("soc_board_tb", folder / "board", files)
+    iverilog(soc, "soc_board_tb", folder / "board", files)
     got = vvp(folder / "board", f"+flash={folder}/flash", "+cycles=1000000").splitlines()
     draws = machine_test.Draws(seed)
     want = ["no image"] * damaged + machine_test.sums(draws)

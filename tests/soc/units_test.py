@@ -22,7 +22,7 @@ BENCHES = {
 
 def run(soc, folder, bench, parts, form, seed):
     files = [soc / f"tb/{bench}.v", *(soc / f"{part}.v" for part in parts)]
-    words = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", *(f"-P{bench}.{value}" for value in form), "-s", bench]
+    words = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", f"-I{soc}/tb", *(f"-P{bench}.{value}" for value in form), "-s", bench]
     built = subprocess.run([*words, "-o", f"{folder}/{bench}", *files], capture_output=True, text=True, check=False)
     if built.returncode or built.stderr:
         sys.exit(built.stderr)

@@ -20,18 +20,7 @@ module soc_boot_tb;
         .awready(awready), .awaddr(awaddr), .wvalid(wvalid), .wready(wready), .wdata(wdata), .bvalid(bvalid)
     );
 
-    integer seed, wrong = 0;
-
-    function integer draw(input integer below);
-        draw = $unsigned($random(seed)) % below;
-    endfunction
-
-    task expect_that(input holds, input [8*40-1:0] what);
-        if (holds !== 1'b1) begin
-            wrong = wrong + 1;
-            if (wrong < 10) $display("%0t: %0s", $realtime, what);
-        end
-    endtask
+    `include "expect.vh"
 
     // ---- The flash: header and beats, little endian, a byte's highest bit first; MISO changes a while after SCK falls
 

@@ -30,18 +30,8 @@ module soc_cache_tb #(
         .write_strb(write_strb)
     );
 
-    integer seed, wrong = 0, hits = 0, misses = 0, writes = 0, forgets = 0, faults = 0;
-
-    function integer draw(input integer below);
-        draw = $unsigned($random(seed)) % below;
-    endfunction
-
-    task expect_that(input holds, input [8*40-1:0] what);
-        if (holds !== 1'b1) begin
-            wrong = wrong + 1;
-            if (wrong < 10) $display("%0t: %0s", $realtime, what);
-        end
-    endtask
+    `include "expect.vh"
+    integer hits = 0, misses = 0, writes = 0, forgets = 0, faults = 0;
 
     // ---- Memory: eight lines of each of four tags, which differ in their highest or lowest bit
 

@@ -30,18 +30,7 @@ module soc_devices_tb;
         .irq_timer(irq_timer), .tx(tx), .rx(rx)
     );
 
-    integer seed, wrong = 0;
-
-    function integer draw(input integer below);
-        draw = $unsigned($random(seed)) % below;
-    endfunction
-
-    task automatic expect_that(input holds, input [8*40-1:0] what);
-        if (holds !== 1'b1) begin
-            wrong = wrong + 1;
-            if (wrong < 10) $display("%0t: %0s", $realtime, what);
-        end
-    endtask
+    `include "expect.vh"
 
     // ---- One access
 

@@ -32,18 +32,8 @@ module soc_host_tb #(
         .bready(bready)
     );
 
-    integer seed, wrong = 0, lines = 0, writes = 0, largest = 0;
-
-    function integer draw(input integer below);
-        draw = $unsigned($random(seed)) % below;
-    endfunction
-
-    task expect_that(input holds, input [8*40-1:0] what);
-        if (holds !== 1'b1) begin
-            wrong = wrong + 1;
-            if (wrong < 10) $display("%0t: %0s", $realtime, what);
-        end
-    endtask
+    `include "expect.vh"
+    integer lines = 0, writes = 0, largest = 0;
 
     // ---- The model, in the order of the cycle's events
 

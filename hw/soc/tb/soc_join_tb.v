@@ -19,18 +19,8 @@ module soc_join_tb;
         .answer_last(answer_last)
     );
 
-    integer seed, wrong = 0, bursts = 0, fulls = 0, resets = 0;
-
-    function integer draw(input integer below);
-        draw = $unsigned($random(seed)) % below;
-    endfunction
-
-    task expect_that(input holds, input [8*40-1:0] what);
-        if (holds !== 1'b1) begin
-            wrong = wrong + 1;
-            if (wrong < 10) $display("%0t: %0s", $realtime, what);
-        end
-    endtask
+    `include "expect.vh"
+    integer bursts = 0, fulls = 0, resets = 0;
 
     reg     owner [0:63];           // of the burst with that number
     integer asked = 0, moved = 0, answered = 0;

@@ -47,16 +47,14 @@ module soc_sdram_tb;
     reg  [7:0]  bytes [0:(PAGES<<10)-1];
     integer     reading [0:PAGES-1];
     integer     writing;                    // a page, or PAGES
-    integer     seed, wrong, beats_read, beats_written;
+    integer     beats_read, beats_written;
 
     // Page p is one of eight rows of four banks, and the chip's cells are in that order.
     function [31:0] address(input integer page, input integer byte_in);
         address = 32'h8000_0000 | (page & 3) << 10 | (page >> 2 & 1) << 12 | (page >> 3 & 1) << 17 | (page >> 4 & 1) << 24 | byte_in;
     endfunction
 
-    function integer draw(input integer below);
-        draw = $unsigned($random(seed)) % below;
-    endfunction
+    `include "expect.vh"
 
     task pause;
         if (draw(4) == 0) repeat (draw(draw(8) == 0 ? 600 : 12)) @(posedge clk);
@@ -178,7 +176,6 @@ module soc_sdram_tb;
     integer p;
     initial begin
         if (!$value$plusargs("seed=%d", seed)) seed = 1;
-        wrong = 0;
         beats_read = 0;
         beats_written = 0;
         writing = PAGES;
