@@ -3,8 +3,8 @@
  * Filters that chunks of numbers pass before they are stored: bytes are shuffled, deflated, summed.
  */
 #include <string.h>
-#include <zlib.h>
 
+#include "../import/inflate.h"
 #include "reader.h"
 #include "vta/fail.h"
 
@@ -39,25 +39,6 @@ vta_status vtac_h5_filters_of(vtac_h5_piece body, uint32_t element, vtac_h5_filt
     return body.bad ? vta_fail(diag, VTA_SYNTAX, "a list of filters of an HDF5 file cannot be read") : VTA_OK;
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): zlib writes there */
-static bool inflate_to(const uint8_t *from, size_t packed, uint8_t *to, size_t room, size_t *size)
-{
-    union {
-        const uint8_t *in;
-        Bytef *out;
-    } source = {.in = from};
-    z_stream stream = {.next_in = source.out, .next_out = to};
-    if (packed > UINT32_MAX || room > UINT32_MAX || inflateInit(&stream) != Z_OK) {
-        return false;
-    }
-    stream.avail_in = (uInt)packed;
-    stream.avail_out = (uInt)room;
-    const int result = inflate(&stream, Z_FINISH);
-    *size = stream.total_out;
-    (void)inflateEnd(&stream);
-    return result == Z_STREAM_END;
-}
-
 /* The first bytes of all elements lie in front of all second ones; what is left over stays at the end. */
 static void unshuffle(const uint8_t *from, uint8_t *to, size_t size, uint32_t element)
 {
@@ -88,7 +69,7 @@ bool vtac_h5_unfilter(const vtac_h5_filters *filters, uint32_t mask, vtac_h5_pie
             bytes -= SUM_BYTES;
             continue;
         }
-        if (id == DEFLATE ? !inflate_to(now, bytes, next, size + VTAC_H5_SPARE, &bytes)
+        if (id == DEFLATE ? !vtac_inflate(now, bytes, VTAC_INFLATE_ZLIB, next, size + VTAC_H5_SPARE, &bytes)
                           : bytes > size + VTAC_H5_SPARE) {
             return false;
         }

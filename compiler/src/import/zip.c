@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "inflate.h"
 #include "vta/fail.h"
 
 enum {
@@ -48,24 +49,6 @@ static const uint8_t *find_end(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): zlib writes there */
-static vta_status inflate_to(const uint8_t *from, size_t packed, uint8_t *to, size_t size, vta_diag *diag)
-{
-    z_stream stream = {.avail_in = (uInt)packed, .next_out = to, .avail_out = (uInt)size};
-    union {
-        const uint8_t *in;
-        Bytef *out;
-    } source = {.in = from};
-    stream.next_in = source.out;
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
-        return vta_no_memory(diag);
-    }
-    const int result = inflate(&stream, Z_FINISH);
-    const bool whole = result == Z_STREAM_END && stream.total_out == size;
-    (void)inflateEnd(&stream);
-    return whole ? VTA_OK : fail_damaged(diag);
-}
-
 /* The member of one entry of the directory. */
 static vta_status unpack_member(const uint8_t *bytes, size_t size, const uint8_t *entry, vta_arena *arena,
                                 vtac_zip_member *out, vta_diag *diag)
@@ -90,7 +73,10 @@ static vta_status unpack_member(const uint8_t *bytes, size_t size, const uint8_t
     out->bytes = to;
     out->size = whole;
     if (method == METHOD_DEFLATED) {
-        VTA_TRY(inflate_to(bytes + start, packed, to, whole, diag));
+        size_t made;
+        if (!vtac_inflate(bytes + start, packed, VTAC_INFLATE_PLAIN, to, whole, &made) || made != whole) {
+            return fail_damaged(diag);
+        }
     } else if (method == METHOD_STORED && packed == whole) {
         memcpy(to, bytes + start, whole);
     } else {
