@@ -24,6 +24,7 @@
 #include "vta/clock.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hold.h"
 
 enum { PARALLEL = 2, REPORT_SECONDS = 30 };
 
@@ -394,12 +395,16 @@ static vta_status build_entry(build_job *job)
         job->began = job->reported = vta_now();
         vta_build_say(job, "building the %s simulator of '%s'%s, once; this takes one to four minutes",
                       job->kind, job->config->name, job->built ? ", as built" : "");
+        sigset_t was; /* what ends the process waits until the folder is whole or gone */
+        vta_hold_signals(&was);
         status = vta_build_begin(job);
         status = status == VTA_OK ? build(job) : status;
         status = status == VTA_OK ? vta_build_publish(job) : status;
         if (status != VTA_OK) {
             vta_build_abandon(job);
-        } else {
+        }
+        vta_release_signals(&was);
+        if (status == VTA_OK) {
             vta_build_say(job, "the %s simulator of '%s' is ready after %.0f s", job->kind, job->config->name,
                           vta_now() - job->began);
         }

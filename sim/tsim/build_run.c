@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "vta/clock.h"
 #include "vta/fail.h"
 #include "vta/file.h"
+#include "vta/hold.h"
 
 extern char **environ;
 
@@ -64,6 +66,8 @@ static char **arg_vector(const build_command *command)
 static vta_status start(build_job *job, const char *what, build_command *command)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t signals;
     char **argv = command->args.failed ? NULL : arg_vector(command);
     if (argv == NULL || argv[0] == NULL || posix_spawn_file_actions_init(&actions) != 0) {
         free(argv);
@@ -73,7 +77,14 @@ static vta_status start(build_job *job, const char *what, build_command *command
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, job->log, O_WRONLY | O_CREAT | O_APPEND, 0666);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     pid_t pid = 0;
-    const int result = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+    int result = posix_spawnattr_init(&attributes);
+    if (result == 0) {
+        vta_signals_of_child(&signals);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+        posix_spawnattr_setsigmask(&attributes, &signals);
+        result = posix_spawn(&pid, argv[0], &actions, &attributes, argv, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
     posix_spawn_file_actions_destroy(&actions);
     command->pid = result == 0 ? (int)pid : 0;
     vta_status status = VTA_OK;
@@ -105,18 +116,56 @@ static void log_tail(const build_job *job, char *text, size_t size)
     free(bytes);
 }
 
-/* Says every `report_every` seconds that the build goes on, until the process ends. Where the kernel has no
- * pidfd, nothing is said. */
+/* True if a signal that ends the process waits for the build's end (vta_hold_signals). */
+static bool ends_process(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t waiting;
+    bool ends = false;
+    for (size_t i = 0; sigpending(&waiting) == 0 && i < sizeof ending / sizeof ending[0]; i++) {
+        struct sigaction action;
+        ends = ends || (sigismember(&waiting, ending[i]) == 1 && sigaction(ending[i], NULL, &action) == 0 &&
+                        action.sa_handler != SIG_IGN);
+    }
+    return ends;
+}
+
+/* Ends a tool and what it has started. */
+static void end_tool(int pid)
+{
+    char path[64];
+    char text[1024];
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    FILE *file = fopen(path, "re");
+    const size_t size = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    text[size] = '\0';
+    (void)kill((pid_t)pid, SIGTERM);
+    char *end = text;
+    for (long child = strtol(text, &end, 10); child > 0; child = strtol(end, &end, 10)) {
+        (void)kill((pid_t)child, SIGTERM);
+    }
+}
+
+/* Says every `report_every` seconds that the build goes on, until the process ends; a signal that ends us
+ * ends it first. Where the kernel has no pidfd, nothing is said. */
 static void report_until_end(build_job *job, const char *what, int pid)
 {
-    const int fd = job->progress != NULL ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    enum { SLICE_MS = 200 };
+    const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     struct pollfd process = {.fd = fd, .events = POLLIN};
     bool over = fd < 0;
+    bool ended = false;
     while (!over) {
-        const double rest = job->reported + job->report_every - vta_now();
-        const int ready = poll(&process, 1, rest > 0.0 ? (int)(1e3 * rest) + 1 : 0);
+        const int ready = poll(&process, 1, SLICE_MS);
         over = ready > 0 || (ready < 0 && errno != EINTR);
-        if (ready == 0) {
+        if (ready == 0 && !ended && ends_process()) {
+            end_tool(pid);
+            ended = true;
+        }
+        if (ready == 0 && job->progress != NULL && vta_now() - job->reported >= job->report_every) {
             job->reported = vta_now();
             vta_build_say(job, "still building the %s simulator of '%s' (%s): %.0f s so far", job->kind,
                           job->config->name, what, job->reported - job->began);
@@ -170,7 +219,8 @@ static vta_status finish(build_job *job, const char *what, build_command *comman
     if (pid < 0) {
         return vta_fail(job->diag, VTA_IO, "cannot wait for %s: %s", what, strerror(errno));
     }
-    if (WIFSIGNALED(result) && (WTERMSIG(result) == SIGINT || WTERMSIG(result) == SIGTERM)) {
+    if (ends_process() ||
+        (WIFSIGNALED(result) && (WTERMSIG(result) == SIGINT || WTERMSIG(result) == SIGTERM))) {
         return vta_fail(job->diag, VTA_INTERRUPTED, "interrupted while %s", what);
     }
     if (!WIFEXITED(result) || WEXITSTATUS(result) != 0) {

@@ -174,6 +174,30 @@ for after in 0.05 0.2 0.5 1; do
         rm -rf temporary/*
     done
 done
+# Verbs that take their time, ended by Ctrl-C and by a signal for the process alone: nothing is half written beside what was there,
+# and nothing is left for a temporary file.
+"$vtac_program" zoo tiny_ic -o float.onnx >/dev/null || exit 1
+for signal in INT TERM; do
+    for after in 0.1 0.4; do
+        for words in "quantize float.onnx -o made/q.onnx" "convert float.onnx -o made/c.onnx" "report folder/net.onnx -o made" \
+            "tune folder/net.onnx --target vta --trials 100000 --log made/t.jsonl --html made/t.html" \
+            "build $source/isa/configs/pynq.json made/board --board pynq --models folder/net.onnx,float.onnx" \
+            "inspect folder/net.onnx --html made/i.html"; do
+            rm -rf made && mkdir made
+            ran="vtac $words, ended by SIG$signal after $after s"
+            # shellcheck disable=SC2086
+            start $words
+            sleep "$after"
+            case $signal in INT) kill -INT -$child ;; *) kill -TERM $child ;; esac 2>kill_says
+            wait $child
+            checks=$((checks + 2))
+            [ -z "$(ls -A temporary)" ] || wrong "the folder for temporary files holds $(ls temporary)"
+            [ -z "$(find made -name '*.new-*' -o -name '*.tmp*')" ] || wrong "left behind: $(ls made)"
+            rm -rf temporary/*
+        done
+    done
+done
+
 # A device's process that hears nothing, in a group of its own, ends with the verb that started it.
 for verb in 'run folder/net.so' 'bench folder/net.so' doctor; do
     for signal in INT TERM; do

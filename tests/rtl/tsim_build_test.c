@@ -207,26 +207,43 @@ static void test_two_processes(void **state)
     new_source("");
 }
 
-/* A builder that is stopped in the middle, by Ctrl-C or worse, leaves nothing that stands in the next one's
- * way. */
+/* A builder that is stopped in the middle, by Ctrl-C or a signal for it alone, leaves nothing; one that is
+ * killed leaves nothing that stands in the next one's way. */
 static void test_stopped_builder(void **state)
 {
     (void)state;
-    static const int signals[] = {SIGINT, SIGKILL};
+    static const struct {
+        int number;
+        bool alone; /* not for its tools */
+        const char *line;
+    } signals[] = {{SIGINT, false, "// stopped by SIGINT\n"},
+                   {SIGTERM, true, "// stopped by SIGTERM\n"},
+                   {SIGKILL, false, "// stopped by SIGKILL\n"}};
     char report[SIMLAB_PATH + 16];
     snprintf(report, sizeof report, "%s/report", lab.folder);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        new_source(i == 0 ? "// stopped by SIGINT\n" : "// stopped by SIGKILL\n");
+        new_source(signals[i].line);
         const pid_t pid = locate_in_child(report);
         const struct timespec pause = {0, 10000000};
         for (int n = 0; n < 1000 && simlab_count(&lab, ".tmp.") == 0; n++) {
             nanosleep(&pause, NULL);
         }
         assert_int_equal(simlab_count(&lab, ".tmp."), 1);
-        assert_int_equal(kill(-pid, signals[i]), 0);
+        assert_int_equal(kill(signals[i].alone ? pid : -pid, signals[i].number), 0);
         int result = 0;
         assert_int_equal(waitpid(pid, &result, 0), pid);
         assert_true(WIFSIGNALED(result));
+        assert_int_equal(WTERMSIG(result), signals[i].number);
+        if (signals[i].number != SIGKILL) {
+            assert_int_equal(simlab_count(&lab, ".tmp."), 0);
+            for (int n = 0; n < 1000 && kill(-pid, 0) == 0; n++) { /* its tools end with it */
+                nanosleep(&pause, NULL);
+            }
+            assert_int_equal(kill(-pid, 0), -1);
+        }
+        if (signals[i].number == SIGINT) {
+            continue;
+        }
         assert_int_equal(simlab_locate(&lab, "tsim"), VTA_OK);
         assert_located();
         assert_true(built());

@@ -67,17 +67,26 @@ typedef struct folder_entry {
     char name[];
 } folder_entry;
 
-/* Removes the files of a folder without subfolders. A handler of signals may call it, so it cannot use
- * readdir, which allocates memory. */
-static void empty_folder(const char *folder)
+enum { MAX_DEPTH = 4 };
+
+/* Removes what is in a folder, which is closed. A handler of signals may call it, so it cannot use readdir,
+ * which allocates memory. */
+static void empty_folder(int dir, int depth)
 {
+    enum { IS_FOLDER = 4 }; /* of the kernel's kinds */
     _Alignas(folder_entry) char bytes[4096];
-    const int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long size;
     while (dir >= 0 && (size = syscall(SYS_getdents64, dir, bytes, sizeof bytes)) > 0) {
         for (long at = 0; at < size;) {
             const folder_entry *e = (const folder_entry *)(const void *)(bytes + at);
-            (void)unlinkat(dir, e->name, 0);
+            const bool up = strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0;
+            if (e->kind == IS_FOLDER && !up && depth < MAX_DEPTH) {
+                empty_folder(openat(dir, e->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                             depth + 1);
+                (void)unlinkat(dir, e->name, AT_REMOVEDIR);
+            } else if (!up) {
+                (void)unlinkat(dir, e->name, 0);
+            }
             at += e->size;
         }
     }
@@ -91,7 +100,7 @@ static void remove_from(cli_ground *g, int first)
 {
     for (int i = g->temporary_count - 1; i >= first; i--) {
         if (unlink(g->temporary[i]) != 0 && rmdir(g->temporary[i]) != 0 && errno == ENOTEMPTY) {
-            empty_folder(g->temporary[i]);
+            empty_folder(open(g->temporary[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
             (void)rmdir(g->temporary[i]);
         }
     }
