@@ -33,6 +33,26 @@ for path in pathlib.Path(sys.argv[1]).glob("*.md"):
 assert count > 5, count
 END
 
+# The drawing of the first page is whole on 1400 pixels, and no page is wider than a narrow window.
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || chromium=
+if [ -n "$chromium" ]; then
+    for name in index tutorials/pytorch; do
+        sed 's|</body>|<script>const first = document.querySelector("pre"), all = document.documentElement;\
+document.body.dataset.hidden = `${first.scrollWidth - first.clientWidth} ${all.scrollWidth - innerWidth}`</script></body>|' \
+            "$work/one/$name.html" >"$work/one/$name.probe.html"
+        for width in 1400 500; do
+            HOME=$work timeout 120 "$chromium" --headless --no-sandbox --disable-gpu --window-size=$width,900 --dump-dom \
+                "file://$work/one/$name.probe.html" 2>/dev/null | sed -n 's/.*data-hidden="\([^"]*\)".*/\1/p' >"$work/hidden"
+            read -r drawing page <"$work/hidden" || { echo "site.sh: $name: no answer from the browser"; exit 1; }
+            [ "$page" -le 0 ] || { echo "site.sh: $name: $page pixels too wide for $width"; exit 1; }
+            [ $width = 500 ] || [ "$drawing" -le 0 ] || { echo "site.sh: $name: $drawing pixels of its drawing are hidden"; exit 1; }
+        done
+        rm "$work/one/$name.probe.html"
+    done
+else
+    echo 'no chromium here: the pages were not measured'
+fi
+
 cat "$work/one/index.js" - >"$work/search.js" <<'EOF'
 const document = new Proxy({}, { get: () => () => ({ addEventListener() {}, form: { addEventListener() {} } }) });
 EOF
