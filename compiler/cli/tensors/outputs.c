@@ -31,7 +31,7 @@ void cli_free_outputs(cli_outputs *outputs)
 /* ---- printing */
 
 /* Models of one class more than there are names have "background" in front of them. */
-static void print_label(const cli_outputs *how, int64_t index, int64_t elements)
+static void print_label(const cli_outputs *how, int64_t index, int64_t elements, double value)
 {
     const bool shifted = (uint64_t)elements == how->labels.count + 1;
     const uint64_t line = (uint64_t)(shifted ? index - 1 : index);
@@ -42,7 +42,9 @@ static void print_label(const cli_outputs *how, int64_t index, int64_t elements)
         cli_print(", \"label\": ");
         cli_json_string(label);
     } else if (label != NULL) {
-        cli_print("\t%s", label);
+        enum { COLUMN = 9 };
+        const int width = snprintf(NULL, 0, "%.6g", value);
+        cli_print("%*s%s", width < COLUMN - 1 ? COLUMN - width : 1, "", label);
     }
 }
 
@@ -85,7 +87,7 @@ static void print_top(const cli_outputs *how, const vtac_tensor *t)
         cli_print(how->json ? "%s{\"index\": %lld, \"value\": " : "%s  %6lld  ",
                   how->json && n > 0 ? ", " : "", (long long)best);
         print_value(limit, how->json);
-        print_label(how, best, vtac_type_elements(&t->type));
+        print_label(how, best, vtac_type_elements(&t->type), limit);
         cli_put(how->json ? "}" : "\n");
     }
     cli_print("%s", how->json ? "]" : "");

@@ -169,7 +169,7 @@ static void print_text(const cli_args *args, const char *path, const vtac_quanti
     if (cli_flag(args, "--report")) {
         cli_table(columns, r->tuned > 0 ? all : all - 1, r->layer_count, fill_row, r);
     }
-    cli_sentence(0, "%s: %u values of 8 bits, by %u samples; largest difference of an output %.4g", path,
+    cli_sentence(0, "%s: %u values of 8 bits, over %u samples; largest difference of an output %.4g", path,
                  r->layer_count, r->samples, r->output_error); /* the rest is told by output */
     if (r->narrow > 0) {
         cli_sentence(
