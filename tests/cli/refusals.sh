@@ -95,6 +95,19 @@ save("big_endian.npy", npy("(1, 3, 32, 32)", descr=">f4"))
 save("complex.npy", npy("(1, 3, 32, 32)", descr="<c8"))
 save("head.npy", npy("(1, 3, 32, 32)")[:30])
 save("ones.npy", npy("(1, 3, 32, 32)", data=struct.pack("<f", 1.0) * (3 * 32 * 32)))
+def floats(name, numbers):
+    save(name + ".npy", npy("(1, 3, 32, 32)", "<f8", data=struct.pack("<3072d", *numbers)))
+    save(name + ".f4.npy", npy("(1, 3, 32, 32)", data=struct.pack("<3072f", *numbers)))
+
+floats("doubles", [(i * 7 % 101) / 101 - 0.3 for i in range(3072)])
+floats("exact", [(i * 5 % 64) / 64 - 0.5 for i in range(3072)])
+halves = [(i * 3 % 32) / 32 for i in range(3072)]
+save("halves.npy", npy("(1, 3, 32, 32)", "<f2", data=struct.pack("<3072e", *halves)))
+save("halves.f4.npy", npy("(1, 3, 32, 32)", data=struct.pack("<3072f", *halves)))
+spoilt = halves[:]
+spoilt[7] = spoilt[9] = spoilt[3071] = float("nan")
+spoilt[8], spoilt[100] = float("inf"), -float("inf")
+save("spoilt.npy", npy("(1, 3, 32, 32)", data=struct.pack("<3072f", *spoilt)))
 save("text.npy", b"these are words, no numbers")
 
 # One picture in printing colours: what stands before the pixels is enough to tell.
@@ -125,6 +138,30 @@ unusable() { # FILE TEXT
     vtac run net.so --input "$1"
     refused 1 "vtac: $1: $2"
 }
+# Floats of another width are rounded as astype does it, and that is told where it costs digits; NaN and infinities are told, too.
+for name in doubles exact halves; do
+    vtac run net.so --input $name.npy --output-dir $name
+    exits 0
+    cp err $name.err
+    vtac run net.so --input $name.f4.npy --output-dir $name.f4
+    silent err
+    holds "$name are those of f32" diff -r $name $name.f4
+done
+holds "lost digits are told" grep -qx "vtac: doubles.npy: numbers of f64 are rounded to f32, as input 'input' takes them" doubles.err
+holds "no digits, no word" test ! -s exact.err -a ! -s halves.err
+holds "two inputs, two answers" sh -c '! diff -r doubles exact >/dev/null'
+vtac run net.so --input spoilt.npy
+exits 0
+says err "vtac run: warning: spoilt.npy: of the 3072 numbers of input 'input', 3 are NaN and 2 infinite"
+one_line err
+vtac run net.so --input spoilt.npy --json
+exits 0
+good_json out
+says out '"nan_inputs": 3, "infinite_inputs": 2'
+vtac quantize float.onnx --calib spoilt.npy -o q.onnx
+says err "vtac quantize: warning: spoilt.npy: of the 3072 numbers of input 'input', 3 are NaN and 2 infinite"
+rm -f q.onnx
+
 unusable negative.npy "its shape is negative or has more than 8 axes"
 unusable axes.npy "its shape is negative or has more than 8 axes"
 unusable big_endian.npy "it is not a little-endian .npy file"
@@ -150,7 +187,7 @@ foreign() { # FILE TEXT
     refused 1 "vtac: $1: $2"
 }
 foreign wide.npz "it is f32[1,1,64], input 'h' needs f32[1,1,128]"
-foreign bytes.npz "it is i8[1,1,128], input 'h' needs f32[1,1,128]"
+foreign bytes.npz "it is i8[1,1,128], input 'h' needs f32[1,1,128]; in NumPy: x.astype('float32')"
 foreign named.npz "none of its 3 members is called 'h', as the input is"
 vtac compile state.ir -o state.so
 refused 1 "initial_h (input 5) is f32[1,1,2], expected f32[1,1,3]"

@@ -31,6 +31,7 @@ typedef struct pile {
     vtac_tensor *tensors; /* [room][inputs] */
     uint32_t count, room;
     const char *verb;
+    const char *file; /* that is read */
     cli_preprocess preprocess;
     bool guessed;  /* it was told once what is done with a picture */
     bool pick;     /* arrays of other shapes are left out */
@@ -141,6 +142,7 @@ static vta_status add_array(pile *p, vtac_tensor array, uint32_t input, uint32_t
     if (!grow_pile(p, first + *count)) {
         return vta_no_memory(diag);
     }
+    (void)cli_warn_nonfinite(p->verb, p->file, value->name, &array);
     const size_t bytes = array.bytes / *count;
     vtac_type type = value->type;
     type.dtype = dtype;
@@ -260,6 +262,7 @@ static vta_status add_file(pile *p, const char *path, vta_diag *diag)
 {
     vtac_tensor array;
     uint32_t count = 0;
+    p->file = path;
     if (ends_in(path, ".npz")) {
         return add_archive(p, path, diag);
     }

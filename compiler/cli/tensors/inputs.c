@@ -197,12 +197,50 @@ void cli_fill_input(vta_model *model, uint32_t i, const char *how, uint64_t *sta
 
 /* ---- a run */
 
+/* Floats of another width in the width of the input, rounded as NumPy's astype does; told where it costs
+ * digits. */
+static void round_floats(const char *path, const vtac_tensor *from, vta_model *model, uint32_t i)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    float *to = vta_model_input_data(model, i);
+    bool exact = true;
+    for (size_t e = 0; e < info.bytes / sizeof *to; e++) {
+        const double number = vtac_tensor_float(from, (int64_t)e);
+        to[e] = (float)number;
+        exact = exact && ((double)to[e] == number || number != number);
+    }
+    if (!exact) {
+        cli_say_once("vtac: %s: numbers of %s are rounded to f32, as input '%s' takes them\n", path,
+                     vtac_dtype_name(from->type.dtype), info.name);
+    }
+}
+
+/* True for floats that round_floats takes. */
+static bool are_other_floats(const vtac_tensor *given, const vtac_type *own)
+{
+    return own->dtype == VTAC_F32 && given->type.dtype != VTAC_F32 && cli_is_float(given->type.dtype);
+}
+
+static vta_status refuse_tensor(const char *path, const vtac_tensor *given, const vtac_tensor *own,
+                                const char *name, vta_diag *diag)
+{
+    char is[160];
+    char wanted[160];
+    char hint[64] = "";
+    const char *type = cli_npy_name(own->type.dtype);
+    if (given->type.dtype != own->type.dtype && type != NULL &&
+        vtac_type_elements(&given->type) == vtac_type_elements(&own->type)) {
+        (void)snprintf(hint, sizeof hint, "; in NumPy: x.astype('%s')", type);
+    }
+    return vta_fail(diag, VTA_INVALID, "%s: it is %s, input '%s' needs %s%s", path,
+                    vtac_type_text(&given->type, is, sizeof is), name,
+                    vtac_type_text(&own->type, wanted, sizeof wanted), hint);
+}
+
 static vta_status give_tensor(vta_model *model, uint32_t i, const char *path, vta_arena *arena,
                               vta_diag *diag)
 {
     vtac_tensor tensor;
-    char wanted[160];
-    char given[160];
     VTA_TRY(is_archive(path) ? cli_read_member(path, vta_model_input(model, i).name,
                                                vta_model_input_count(model) == 1, arena, &tensor, diag)
                              : cli_read_tensor(path, arena, &tensor, diag));
@@ -210,13 +248,17 @@ static vta_status give_tensor(vta_model *model, uint32_t i, const char *path, vt
     const vta_status fits = vta_model_set_input_shape(model, i, tensor.type.dim, tensor.type.rank, &why);
     const vta_tensor_info info = vta_model_input(model, i);
     const vtac_tensor own = cli_as_tensor(&info, NULL);
-    if (fits == VTA_RANGE && tensor.type.dtype == own.type.dtype) { /* one of open sizes */
+    const bool other = are_other_floats(&tensor, &own.type);
+    const bool fitting = other || tensor.type.dtype == own.type.dtype;
+    if (fits == VTA_RANGE && fitting) { /* one of open sizes */
         return vta_fail(diag, VTA_INVALID, "%s: %s", path, why.text);
     }
-    if (tensor.type.dtype != own.type.dtype || tensor.bytes != info.bytes) {
-        return vta_fail(diag, VTA_INVALID, "%s: it is %s, input '%s' needs %s", path,
-                        vtac_type_text(&tensor.type, given, sizeof given), info.name,
-                        vtac_type_text(&own.type, wanted, sizeof wanted));
+    if (!fitting || vtac_type_elements(&tensor.type) != vtac_type_elements(&own.type)) {
+        return refuse_tensor(path, &tensor, &own, info.name, diag);
+    }
+    if (other) {
+        round_floats(path, &tensor, model, i);
+        return VTA_OK;
     }
     return vta_model_set_input(model, i, tensor.data, tensor.bytes, diag);
 }
@@ -236,6 +278,17 @@ static vta_status give_picture(cli_inputs *inputs, vta_model *model, uint32_t i,
     return VTA_OK;
 }
 
+static void look_at_numbers(cli_inputs *inputs, vta_model *model, uint32_t i, const char *path)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    if (!cli_is_parcel(&info)) {
+        const vtac_tensor tensor = cli_as_tensor(&info, vta_model_input_data(model, i));
+        const cli_nonfinite found = cli_warn_nonfinite(inputs->args->verb->name, path, info.name, &tensor);
+        inputs->nans += found.nans;
+        inputs->infinities += found.infinities;
+    }
+}
+
 static vta_status give_input(cli_inputs *inputs, vta_model *model, uint32_t i, const char *path,
                              vta_diag *diag)
 {
@@ -251,6 +304,7 @@ static vta_status give_input(cli_inputs *inputs, vta_model *model, uint32_t i, c
 vta_status cli_bind_case(cli_inputs *inputs, vta_model *model, uint32_t which, vta_diag *diag)
 {
     uint64_t state = cli_fill_state(inputs->seed + which);
+    inputs->nans = inputs->infinities = 0;
     for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
         uint32_t count;
         const char *path = file_of(inputs, model, i, which, &count);
@@ -264,6 +318,7 @@ vta_status cli_bind_case(cli_inputs *inputs, vta_model *model, uint32_t which, v
         }
         if (path != NULL) {
             VTA_TRY(give_input(inputs, model, i, path, diag));
+            look_at_numbers(inputs, model, i, path);
         } else {
             cli_fill_input(model, i, inputs->fill, &state);
         }

@@ -14,7 +14,8 @@ typedef struct cli_inputs {
     cli_preprocess preprocess;
     const char *fill; /* zeros, ones, random */
     uint64_t seed;
-    bool guessed; /* it was told once what is done with a picture */
+    bool guessed;              /* it was told once what is done with a picture */
+    uint64_t nans, infinities; /* in the files of the run that was bound last */
 } cli_inputs;
 
 /* Rows of a verb's options. */

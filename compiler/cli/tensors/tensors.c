@@ -12,6 +12,7 @@
 
 #include "../../src/import/zip.h"
 #include "parcels.h"
+#include "stages.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/order.h"
@@ -140,12 +141,24 @@ int cli_read_shapes(const cli_args *args, cli_shapes *out)
 
 static const struct {
     vtac_dtype dtype;
-    const char *text; /* NumPy's name without the byte order */
+    const char *text; /* NumPy's name without the byte order, */
+    const char *name; /* and in full */
 } npy_types[] = {
-    {VTAC_F32, "f4"}, {VTAC_F64, "f8"}, {VTAC_F16, "f2"}, {VTAC_I8, "i1"},
-    {VTAC_I16, "i2"}, {VTAC_I32, "i4"}, {VTAC_I64, "i8"}, {VTAC_U8, "u1"},
-    {VTAC_U16, "u2"}, {VTAC_U32, "u4"}, {VTAC_U64, "u8"}, {VTAC_BOOL, "b1"},
+    {VTAC_F32, "f4", "float32"}, {VTAC_F64, "f8", "float64"}, {VTAC_F16, "f2", "float16"},
+    {VTAC_I8, "i1", "int8"},     {VTAC_I16, "i2", "int16"},   {VTAC_I32, "i4", "int32"},
+    {VTAC_I64, "i8", "int64"},   {VTAC_U8, "u1", "uint8"},    {VTAC_U16, "u2", "uint16"},
+    {VTAC_U32, "u4", "uint32"},  {VTAC_U64, "u8", "uint64"},  {VTAC_BOOL, "b1", "bool"},
 };
+
+const char *cli_npy_name(vtac_dtype dtype)
+{
+    for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++) {
+        if (npy_types[i].dtype == dtype) {
+            return npy_types[i].name;
+        }
+    }
+    return NULL;
+}
 
 static vta_status npy_shape(const char *p, vtac_type *type, vta_diag *diag)
 {
@@ -320,6 +333,31 @@ vta_tensor_info cli_as_info(const vtac_type *type, const char *name)
     info.dtype_bits = vtac_dtype_bits(type->dtype);
     info.bytes = (size_t)vtac_type_elements(type) * bytes;
     return info;
+}
+
+bool cli_is_float(vtac_dtype dtype)
+{
+    return dtype == VTAC_F32 || dtype == VTAC_F64 || dtype == VTAC_F16 || dtype == VTAC_BF16;
+}
+
+cli_nonfinite cli_warn_nonfinite(const char *verb, const char *file, const char *input,
+                                 const vtac_tensor *tensor)
+{
+    const int64_t count = cli_is_float(tensor->type.dtype) ? vtac_type_elements(&tensor->type) : 0;
+    cli_nonfinite found = {0};
+    for (int64_t e = 0; e < count; e++) {
+        const double number = vtac_tensor_float(tensor, e);
+        found.nans += isnan(number) ? 1 : 0;
+        found.infinities += isinf(number) ? 1 : 0;
+    }
+    if (found.nans + found.infinities > 0) {
+        cli_stages_hide();
+        cli_say_once(
+            "vtac %s: warning: %s: of the %lld numbers of input '%s', %llu are NaN and %llu infinite\n", verb,
+            file, (long long)count, input, (unsigned long long)found.nans,
+            (unsigned long long)found.infinities);
+    }
+    return found;
 }
 
 void cli_format_npy(const vta_tensor_info *info, const void *data, vta_str *out)

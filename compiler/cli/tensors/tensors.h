@@ -73,6 +73,17 @@ bool cli_member_is(const char *member, const char *name);
  * other input, and the archive's only member will do. */
 vta_status cli_read_member(const char *path, const char *name, bool only, vta_arena *arena, vtac_tensor *out,
                            vta_diag *diag);
+bool cli_is_float(vtac_dtype dtype);
+/* Counts a tensor's NaN and infinities and warns of them in one line, which names the verb, the file and the
+ * input: what a layer makes of them is no answer. */
+typedef struct cli_nonfinite {
+    uint64_t nans, infinities;
+} cli_nonfinite;
+cli_nonfinite cli_warn_nonfinite(const char *verb, const char *file, const char *input,
+                                 const vtac_tensor *tensor);
+
+/* NumPy's name of an element type ("float32"), NULL where it has none. */
+const char *cli_npy_name(vtac_dtype dtype);
 /* Adds the contents of a .npy file. */
 void cli_format_npy(const vta_tensor_info *info, const void *data, vta_str *out);
 vta_status cli_write_npy(const char *path, const vta_tensor_info *info, const void *data, vta_diag *diag);

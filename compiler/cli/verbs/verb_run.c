@@ -200,6 +200,10 @@ static void print_result(run_call *call, const vta_model *model, const char *pat
         cli_print(", \"input\": ");
         cli_json_string(input != NULL ? input : "");
         cli_print(", ");
+        if (call->inputs.nans + call->inputs.infinities > 0) {
+            cli_print("\"nan_inputs\": %llu, \"infinite_inputs\": %llu, ",
+                      (unsigned long long)call->inputs.nans, (unsigned long long)call->inputs.infinities);
+        }
     } else if (input != NULL || call->args->operand_count > 1) {
         cli_put(call->told > 0 ? "\n" : "");
         cli_print("%s%s%s:\n", path, input != NULL ? " on " : "", input != NULL ? input : "");
