@@ -258,11 +258,10 @@ static vta_status add_picture(pile *p, const char *path, vta_diag *diag)
     return VTA_OK;
 }
 
-static vta_status add_file(pile *p, const char *path, vta_diag *diag)
+static vta_status add_any(pile *p, const char *path, vta_diag *diag)
 {
     vtac_tensor array;
     uint32_t count = 0;
-    p->file = path;
     if (ends_in(path, ".npz")) {
         return add_archive(p, path, diag);
     }
@@ -276,6 +275,14 @@ static vta_status add_file(pile *p, const char *path, vta_diag *diag)
 out:
     p->count += count;
     return status == VTA_OK ? VTA_OK : vta_context(diag, "%s", path);
+}
+
+static vta_status add_file(pile *p, const char *path, vta_diag *diag)
+{
+    p->file = path;
+    const vta_status status = add_any(p, path, diag);
+    p->file = NULL;
+    return status;
 }
 
 static int is_sample(const struct dirent *entry)
