@@ -181,6 +181,10 @@ assert [r['outputs'][0]['top'][0]['value'] for r in report['results']] == [1, 2]
 assert npy('many/0_y.npy', 'f')[0] == 1 and npy('many/1_y.npy', 'f')[0] == 2
 refused(2, "no 'imagnet'; there are imagenet", 'run', 'nchw.so', '--input', 'a.png', '--preprocess', 'imagnet')
 refused(2, 'std take one number or three', 'run', 'nchw.so', '--input', 'a.png', '--preprocess', 'std=0')
+png('wide.png', 300, 2, 8, 0, [[1] * 300] * 2)
+for crop in ('1e-310', '1e-300', '0.0009', '0', 'nan'):  # scales that no number holds
+    refused(2, 'crop one from 0.001 to 1', 'run', 'nchw.so', '--input', 'wide.png', '--preprocess', f'raw,crop={crop}')
+run('run', 'nchw.so', '--input', 'wide.png', '--preprocess', 'raw,crop=0.001')
 refused(2, 'layout nchw or nhwc', 'run', 'nchw.so', '--input', 'a.png', '--preprocess', 'layout=chw')
 refused(1, "input 'x' is f32[10]: not the shape of a picture", 'run', 'flat.so', '--input', 'a.png')
 refused(1, 'a batch of several', 'run', 'batch.so', '--input', 'a.png')

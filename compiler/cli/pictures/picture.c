@@ -220,7 +220,7 @@ static void axis_free(resample_axis *a)
 static void find_taps(resample_axis *a, uint32_t i, double middle, double reach, uint32_t source)
 {
     const double low = fmax(0.0, floor(middle - reach + 0.5));
-    const double high = fmin(source, floor(middle + reach + 0.5));
+    const double high = fmin(fmin(source, low + a->max), floor(middle + reach + 0.5));
     double *weights = a->weights + (size_t)i * a->max;
     double sum = 0.0;
     a->first[i] = (uint32_t)fmin(low, source - 1.0);

@@ -15,6 +15,7 @@
 
 enum { CHANNELS = 3, RGB = 0, BGR = 1 };
 static const double usual_crop = 0.875; /* 224 of 256 */
+static const double min_crop = 0.001;   /* less would leave no pixel, and scales without a size */
 
 #define CLI_3(a, b, c)                                                                                       \
     {                                                                                                        \
@@ -102,7 +103,7 @@ static bool parse_value(const char *key, size_t size, const char **text, cli_pre
         return parse_numbers(text, &out->scale, false) && out->scale > 0;
     }
     if (is_key(key, size, "crop")) {
-        return parse_numbers(text, &out->crop, false) && out->crop > 0 && out->crop <= 1;
+        return parse_numbers(text, &out->crop, false) && out->crop >= min_crop && out->crop <= 1;
     }
     if (is_key(key, size, "order")) {
         return parse_word(text, "rgb", "bgr", &out->bgr);
@@ -144,9 +145,9 @@ vta_status cli_preprocess_parse(const char *text, cli_preprocess *out, vta_diag 
         p += size + 1;
         if (!parse_value(word, size, &p, out)) {
             return vta_fail(diag, VTA_INVALID,
-                            "'%s': mean and std take one number or three, scale and crop one, order rgb or "
-                            "bgr, layout nchw or nhwc",
-                            word);
+                            "'%s': mean and std take one number or three, scale one, crop one from %g to 1, "
+                            "order rgb or bgr, layout nchw or nhwc",
+                            word, min_crop);
         }
     }
     return VTA_OK;
