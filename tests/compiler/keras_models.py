@@ -952,6 +952,14 @@ def damaged(vtac, work):
         with h5py.File(path, "a") as f:
             f.attrs["model_config"] = change
         refused("")
+    inner = {"class_name": "InputLayer", "config": {"name": "i", "batch_input_shape": [None, 3]}}
+    config = {"name": "m", "layers": [inner], "output_layers": [["i", 0, 0]]}
+    for _ in range(6):  # models that call each other 40 times
+        calls = [[["i" if i == 0 else "m", max(0, i - 1), 0, {}]] for i in range(40)]
+        config = {"name": "m", "layers": [inner, {"class_name": "Functional", "name": "m", "config": config, "inbound_nodes": calls}], "output_layers": [["m", 39, 0]]}
+    with h5py.File(path, "a") as f:
+        f.attrs["model_config"] = json.dumps({"class_name": "Functional", "config": config})
+    refused("models that call each other come to more than")
     with h5py.File(path, "a") as f:
         f.attrs["model_config"] = '{"class_name": "Sequential", "config": [{"class_name": "Lambda", "config": {"name": "own"}}]}'
     refused("'own' (Lambda); a Lambda holds code of Python")

@@ -14,7 +14,7 @@
 #include "keras.h"
 #include "vta/fail.h"
 
-enum { MAX_LAYERS = 1 << 14, MAX_PATH = 1024, MAX_CALLS = 64 };
+enum { MAX_LAYERS = 1 << 14, MAX_PATH = 1024, MAX_CALLS = 64, MAX_WORK = 1 << 16 };
 
 /* A layer of a model, and what its calls made. */
 typedef struct keras_layer {
@@ -723,6 +723,10 @@ static vta_status import_model(vtac_keras *k, const cJSON *config, keras_model *
 {
     VTA_TRY(list_layers(k, config, m, diag));
     VTA_TRY(check_layers(m, diag));
+    k->work += m->count + 1;
+    if (k->work > MAX_WORK) { /* models within models, each called many times */
+        return vta_fail(diag, VTA_RANGE, "models that call each other come to more than %d layers", MAX_WORK);
+    }
     if (!m->sequential) {
         return import_graph(k, config, m, zipped, out, out_count, diag);
     }

@@ -33,6 +33,7 @@ typedef struct vtac_keras {
     vtac_keras_store *store;
     bool version3; /* a .keras file */
     uint32_t depth;
+    uint64_t work;       /* layers of the models that were written out */
     const cJSON *config; /* of the layer that is imported */
     vtac_keras_value in[KERAS_MAX_INPUTS];
     uint32_t in_count;
