@@ -56,6 +56,10 @@ def refused():
     for trips in (numpy.float32(2.5), numpy.zeros(0, numpy.int64), numpy.array([2, 3])):
         yield model([node("Loop", "m t x", "y", body=once)], *ends, m=trips, t=True), "the trip count is to be one integer"
     yield model([node("Relu", "x", "y")], [info("x", FLOAT, [2**31, 2**31])], [info("y", FLOAT)]), "too large"
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("own", 1)]
+    calls = [helper.make_function("own", "F%d" % i, ["a"], ["b"], [helper.make_node("F%d" % (i - 1), [p], [q], domain="own") if i else node("Neg", p, q)
+                                                                  for p, q in (("a", "m"), ("m", "b"))], opsets) for i in range(40)]
+    yield helper.make_model(graph([helper.make_node("F39", ["x"], ["y"], domain="own")], *ends), opset_imports=opsets, functions=calls, ir_version=8), "functions and subgraphs"
     deep = graph([node("Neg", "x", "r")], [], [info("r", FLOAT)])
     for _ in range(60):
         deep = graph([node("If", "c", "r", then_branch=deep, else_branch=graph([node("Neg", "x", "r")], [], [info("r", FLOAT)]))], [],

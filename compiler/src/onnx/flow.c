@@ -319,13 +319,26 @@ static vta_status static_node(vtac_flow_work *w, size_t i, vta_diag *diag)
 /* Nodes of a model stand in order: behind so many in a row that wait for others, the next turn finds more. */
 enum { MAX_WAITING = 1024 };
 
+/* Each turn looks at all nodes: functions that call each other twice make many turns of many nodes. */
+static vta_status count_visit(vtac_flow_work *w, bool waits, vta_diag *diag)
+{
+    enum { OF_DONE = 1, OF_WAITING = 2 };
+    w->visits += waits ? OF_WAITING : OF_DONE;
+    return w->visits <= UINT64_C(1) << 27
+               ? VTA_OK
+               : vta_fail(diag, VTA_RANGE,
+                          "functions and subgraphs that call each other come to too many nodes");
+}
+
 /* All that can be done without an instruction; `progress`: something was. */
 static vta_status static_round(vtac_flow_work *w, bool *progress, vta_diag *diag)
 {
     size_t waiting = 0;
     for (size_t i = w->first; i < w->items.count; i++) { /* it grows meanwhile */
         bool ready;
-        if (item_at(w, i)->done || item_at(w, i)->dynamic) {
+        const bool over = item_at(w, i)->done || item_at(w, i)->dynamic;
+        VTA_TRY(count_visit(w, !over, diag));
+        if (over) {
             continue;
         }
         VTA_TRY(is_ready(item_at(w, i), &ready, diag));
@@ -364,6 +377,7 @@ static vta_status dynamic_round(vtac_flow_work *w, bool *progress, vta_diag *dia
     size_t waiting = 0;
     for (size_t i = w->first; i < w->items.count; i++) {
         bool due = false;
+        VTA_TRY(count_visit(w, !item_at(w, i)->done, diag));
         if (item_at(w, i)->done) {
             continue;
         }

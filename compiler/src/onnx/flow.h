@@ -69,8 +69,9 @@ typedef struct vtac_flow_node {
 typedef struct vtac_flow_work {
     vtac_flow_builder *b;
     uint32_t block;
-    vta_vec items; /* of vtac_flow_node */
-    size_t first;  /* those before are done */
+    vta_vec items;   /* of vtac_flow_node */
+    size_t first;    /* those before are done */
+    uint64_t visits; /* of nodes, in all turns */
     vtac_import_place at;
     const Onnx__GraphProto *graph; /* whose outputs the block is to give */
 } vtac_flow_work;
