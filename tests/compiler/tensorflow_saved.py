@@ -231,6 +231,12 @@ def damage(t, files):
     left = {n: d for n, d in files.items() if n != shard}
     t.refused("no data", t.folder(left), "its variables")
     t.refused("no index", t.folder({n: d for n, d in files.items() if "index" not in n}), "a variable, whose contents are not in the file")
+    size, times = 1 << 24, 17  # a block without an entry, named often
+    tail = struct.pack("<I", (size - 4) // 4)
+    inner = varint(size) + b"\0\0" + b"\xfe\1\0" * ((size - 5) // 64) + bytes([((size - 5) % 64 - 1) << 2 | 2, 1, 0]) + b"\x0c" + tail
+    root = block([(b"%03d" % i, varint(0) + varint(len(inner))) for i in range(times)], False)
+    ends = varint(0) + varint(0) + varint(len(inner) + 5) + varint(len(root))
+    t.refused("a block that is named often", t.folder({**files, "variables/variables.index": inner + b"\1\0\0\0\0" + root + b"\0" * 5 + ends + bytes(40 - len(ends)) + bytes.fromhex("57fb808b247547db")}), "too long together")
     bomb = varint(1 << 40)
     handle = varint(0) + varint(len(bomb))
     inner = bomb + b"\1\0\0\0\0"

@@ -34,6 +34,7 @@ struct vtac_tf_bundle {
     bundle_entry *entries;
     bundle_name *names;
     uint32_t shards, count;
+    uint64_t unpacked; /* bytes of blocks */
 };
 
 static vta_status damaged(const char *what, vta_diag *diag)
@@ -102,7 +103,8 @@ static bool take_piece(vtac_wire *in, uint8_t *out, size_t *used, size_t size)
     return copy_back(out, used, size, offset, kind == 1 ? (tag >> 2 & 7U) + 4 : (tag >> 2) + 1);
 }
 
-static vta_status unpack_snappy(vtac_wire in, vta_arena *arena, vtac_wire *out, vta_diag *diag)
+/* A block may be named often: all of them together have a limit. */
+static vta_status unpack_snappy(struct vtac_tf_bundle *b, vtac_wire in, vtac_wire *out, vta_diag *diag)
 {
     uint64_t size;
     uint8_t *room;
@@ -110,7 +112,11 @@ static vta_status unpack_snappy(vtac_wire in, vta_arena *arena, vtac_wire *out, 
     if (!vtac_wire_packed(&in, &size) || size > MAX_BLOCK) {
         return damaged("a block has no length, or is too long", diag);
     }
-    VTA_TRY(vtac_tf_room(arena, (size_t)size, 1, &room, diag));
+    b->unpacked += size;
+    if (b->unpacked > MAX_INDEX) {
+        return damaged("its blocks are too long together", diag);
+    }
+    VTA_TRY(vtac_tf_room(b->arena, (size_t)size, 1, &room, diag));
     while (in.at < in.end) {
         if (!take_piece(&in, room, &used, (size_t)size)) {
             return damaged("a block cannot be unpacked", diag);
@@ -123,7 +129,7 @@ static vta_status unpack_snappy(vtac_wire in, vta_arena *arena, vtac_wire *out, 
 /* ---- the table */
 
 /* A handle is the place and size of a block; behind the block are its kind and a checksum. */
-static vta_status read_block(vtac_wire file, vtac_wire handle, vta_arena *arena, vtac_wire *out,
+static vta_status read_block(struct vtac_tf_bundle *b, vtac_wire file, vtac_wire handle, vtac_wire *out,
                              vta_diag *diag)
 {
     enum { TRAILER = 5, PLAIN = 0, SNAPPY = 1 };
@@ -137,7 +143,7 @@ static vta_status read_block(vtac_wire file, vtac_wire handle, vta_arena *arena,
     *out = (vtac_wire){file.at + at, file.at + at + size};
     const unsigned kind = *out->end;
     if (kind == SNAPPY) {
-        return unpack_snappy(*out, arena, out, diag);
+        return unpack_snappy(b, *out, out, diag);
     }
     return kind == PLAIN ? VTA_OK : damaged("a block is packed in a way that is not known", diag);
 }
@@ -215,7 +221,7 @@ static vta_status take_block(struct vtac_tf_bundle *b, vtac_wire file, const cha
 {
     vtac_wire block;
     (void)key;
-    VTA_TRY(read_block(file, value, b->arena, &block, diag));
+    VTA_TRY(read_block(b, file, value, &block, diag));
     return each_entry(b, file, block, take_entry, diag);
 }
 
@@ -233,7 +239,7 @@ static vta_status read_table(struct vtac_tf_bundle *b, vtac_wire file, vta_diag 
             return damaged("its end is not that of a table", diag);
         }
     }
-    VTA_TRY(read_block(file, footer, b->arena, &index, diag));
+    VTA_TRY(read_block(b, file, footer, &index, diag));
     return each_entry(b, file, index, take_block, diag);
 }
 
