@@ -5,10 +5,12 @@ h5py reads it; links out of the file and forms that are not read are refused by 
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 import h5py
 import numpy
@@ -135,6 +137,29 @@ class Reader(unittest.TestCase):
                            ('index', 'libver'), ('x@number', "'number' cannot be read")):
             got = dump('c.h5', name)[0]
             self.assertIn(says, json.dumps(got), name)
+
+    def test_wide_chunks(self):
+        """Chunks that are wider than their data set are read; where they all are the same bytes, they are not unpacked without end."""
+        rows, wide = 100, 1 << 22
+        with h5py.File('w.h5', 'w') as file:
+            for name, count in (('one', 3), ('many', rows)):
+                file.create_dataset(name, (count, 1), '<f4', maxshape=(None, None), chunks=(1, wide), compression='gzip')
+            file['one'][...] = numpy.arange(3, dtype=numpy.float32)[:, None]
+            packed = zlib.compress(bytes(4 * wide))
+            sizes = [len(packed)] + [16 + i for i in range(1, rows)]
+            for i, size in enumerate(sizes):
+                file['many'].id.write_direct_chunk((i, 0), packed if i == 0 else bytes(size))
+        with open('w.h5', 'rb') as file:
+            whole = bytearray(file.read())
+        places = [whole.index(struct.pack('<IIQQQ', size, 0, i, 0, 0)) for i, size in enumerate(sizes)]
+        for place in places[1:]:  # of all the first one's bytes
+            whole[place:place + 4] = struct.pack('<I', len(packed))
+            whole[place + 32:place + 40] = whole[places[0] + 32:places[0] + 40]
+        with open('w.h5', 'wb') as file:
+            file.write(whole)
+        one, many = dump('w.h5', 'one', 'many')
+        self.assertEqual(numpy.array(one['bits'], numpy.uint32).view(numpy.float32).tolist(), [0, 1, 2])
+        self.assertIn('cannot be read', json.dumps(many))
 
     def test_damaged(self):
         """Cut short, and with bytes changed where the structure is: a sentence, other numbers or none, never a crash or a hang."""
