@@ -11,6 +11,7 @@ import os
 import random
 import re
 import sys
+import time
 import unicodedata
 
 import native
@@ -534,6 +535,12 @@ def refusals(library):
         check("refusals", tokenizer.decode([0, 9]), "", "token 9")
     except native.Refused as refusal:
         check("refusals", "token 9 is none of the tokenizer's 3" in str(refusal), True, str(refusal))
+    tokenizer.close()
+    many = [{"id": 3 + i, "content": ("q%d" if i < 60000 else "longer%d") % i} for i in range(120000)]  # the long ones last
+    began = time.process_time()
+    tokenizer = native.Tokenizer(library, dict(good, added_tokens=many))
+    check("many added tokens", tokenizer.encode(b"longer60000q7ab"), [60003, 10, 2], "")
+    check("many added tokens take no square of their number", time.process_time() - began < 20, True, time.process_time() - began)
     tokenizer.close()
     slow = dict(good, pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a|a)+(a|a)+(a|a)+(a|a)+c"}, "behavior": "Isolated"})
     tokenizer = native.Tokenizer(library, slow)

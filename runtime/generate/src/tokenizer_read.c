@@ -151,19 +151,35 @@ static vta_status read_added(tokenizer_reader *r, const cJSON *list)
     return VTA_OK;
 }
 
-/* The longest of the added tokens first. */
-static void sort_added(vta_tokenizer *t)
+typedef struct added_token {
+    uint32_t size, place, id; /* place: in the file */
+} added_token;
+
+static int compare_added(const void *a, const void *b)
 {
-    uint32_t *ids = t->added.items;
-    for (size_t i = 1; i < t->added.count; i++) {
-        const uint32_t id = ids[i];
-        size_t at = i;
-        while (at > 0 && vta_token_at(t, ids[at - 1])->size < vta_token_at(t, id)->size) {
-            ids[at] = ids[at - 1];
-            at--;
-        }
-        ids[at] = id;
+    const added_token *x = a, *y = b;
+    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
+                              : (x->place > y->place) - (x->place < y->place);
+}
+
+/* The longest of the added tokens first, and of equally long ones the first of the file. */
+static vta_status sort_added(tokenizer_reader *r)
+{
+    uint32_t *ids = r->t->added.items;
+    const size_t count = r->t->added.count;
+    added_token *rows = calloc(count + 1, sizeof *rows);
+    if (rows == NULL) {
+        return vta_no_memory(r->diag);
     }
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = (added_token){vta_token_at(r->t, ids[i])->size, (uint32_t)i, ids[i]};
+    }
+    qsort(rows, count, sizeof *rows, compare_added);
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = rows[i].id;
+    }
+    free(rows);
+    return VTA_OK;
 }
 
 /* A power of two that leaves half of the slots empty. */
@@ -335,7 +351,7 @@ static vta_status read_model(tokenizer_reader *r, const cJSON *root)
     if (r->t->tokens.count == 0) {
         return vta_fail(r->diag, VTA_SYNTAX, "the vocabulary is empty");
     }
-    sort_added(r->t);
+    VTA_TRY(sort_added(r));
     VTA_TRY(index_tokens(r));
     r->t->byte_fallback = truth_of(model, "byte_fallback", false);
     find_byte_tokens(r->t);
