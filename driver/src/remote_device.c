@@ -16,7 +16,7 @@
 #include "vta/vec.h"
 
 typedef struct block {
-    uint32_t number; /* there */
+    uint32_t number; /* as the agent counts its blocks */
     uint64_t addr;
     size_t size;
     void *host;

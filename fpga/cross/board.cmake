@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the boards' toolchain files share: the runtime alone, small. Functions that nobody calls leave the programs, and the
+# Settings of the boards' toolchain files: the runtime alone, small. Functions that nobody calls leave the programs, and the
 # linker sees all of the library at once; objects hold code as well, for who links the archive without that, as our programs do,
 # which are as small so. Nothing is aligned for speed, only what is very small is inlined, and no function keeps a frame
 # pointer. The linker optimizes the library as one unit, not as several. No code is there twice for the sake of a jump, no

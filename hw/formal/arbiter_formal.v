@@ -18,7 +18,7 @@ module arbiter_formal (
 
     vta_arbiter #(.N(3), .ROTATE(1)) dut (.clk(clk), .rst(rst), .request(request), .grant(grant), .taken(taken));
 
-    // How many others have been served while each waits.
+    // Counts, for each that waits, of the others that have been served meanwhile.
     reg [1:0] passed0, passed1, passed2;
     always @(posedge clk) begin
         if (rst) begin
@@ -32,7 +32,7 @@ module arbiter_formal (
         end
     end
 
-    // What makes it inductive: where each stands in line behind the one served last.
+    // The place of each in the line behind the one served last makes the proof inductive.
     (* hierconn *) wire [2:0] \dut.mask_q ;
     wire [2:0] mask = \dut.mask_q ;
     wire       last0 = mask == 3'b110;

@@ -120,7 +120,7 @@ module axi_read_formal (
         end
     end
 
-    // What makes it inductive: how many requests stand where, and that the beats held are those between what has come from the
+    // The proof is inductive by these: how many requests stand where, and that the beats held are those between what has come from the
     // memory and what has gone.
     wire [1:0] queued  = \dut.order.fill_q ;
     wire       oldest  = \dut.order.rd_q ;

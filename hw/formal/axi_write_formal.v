@@ -86,7 +86,7 @@ module axi_write_formal (
         end
     end
 
-    // What makes it inductive: the master's state says what the bus has seen. Its registers are joined by name.
+    // The proof is inductive because the master's state says what the bus has seen. Its registers are joined by name.
     (* hierconn *) wire       \dut.aw_valid_q , \dut.w_valid_q , \dut.w_last_q ;
     (* hierconn *) wire [7:0] \dut.aw_len_q , \dut.beat_q ;
     (* hierconn *) wire [8:0] \dut.lens.mem_q[0] , \dut.lens.mem_q[1] ;

@@ -62,7 +62,7 @@ module marks_formal #(
     always @(posedge clk) begin
         if (!rst) begin
             assert (!following || ahead != 4'd0 || head[at] == mark);
-            // What the queue holds.
+            // Bounds of what the queue holds.
             assert (held <= DEPTH && (!following || ahead < held));
             for (n = 0; n <= DEPTH; n = n + 1) assert (place[n] == (held == n));
             for (n = 0; n < DEPTH; n = n + 1) assert (!following || ahead != n || marks[WIDTH*n + at] == mark);

@@ -54,7 +54,7 @@ module regs_formal (
         end
     end
 
-    // What makes it inductive: where each access is. The slave's registers are joined by name.
+    // The proof is inductive by the place of each access. The slave's registers are joined by name.
     (* hierconn *) wire \dut.aw_valid_q , \dut.w_valid_q , \dut.b_valid_q , \dut.ar_valid_q , \dut.r_valid_q ;
 
     always @(posedge clk) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What benches of this folder share: a clock, a reset, random numbers. Included inside the bench's module.
+// A clock, a reset and random numbers for the benches of this folder. Included inside the bench's module.
 //   +seed=N  another sequence          +runs=N  how many rounds
     reg clk = 1'b0;
     reg rst = 1'b1;
@@ -23,7 +23,7 @@
         chance = range(0, 99) < percent;
     endfunction
 
-    // Where a memory of `size` bytes may lie on a bus of `bits` address bits: at the start, around 4 GiB, at the very end.
+    // A place for a memory of `size` bytes on a bus of `bits` address bits: at the start, around 4 GiB, at the very end.
     function automatic [63:0] draw_origin(input integer bits, input integer size);
         case (range(0, 3))
         0: draw_origin = 64'd0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands behind a unit that reads: its bus master and a stalling memory, by the names of the unit's ports. Included
+// The bus master and a stalling memory behind a unit that reads, by the names of the unit's ports. Included
 // after random.vh where LOG_BUS_BYTES, ADDR_BITS, SIZE and LATENCY (of the memory) are known. The master outlives the
 // unit's runs: the bench takes bus_rst and halt away and halts it when a run is given up.
     localparam integer BUS_BYTES = 1 << LOG_BUS_BYTES;

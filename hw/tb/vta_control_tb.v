@@ -68,7 +68,7 @@ module vta_control_tb;
         end
     endtask
 
-    // How the run ends, and what must be said of it.
+    // End of the run, and the words that must be said of it.
     reg         failed;
     reg [7:0]   want_code;
     reg [1:0]   want_unit;

@@ -22,7 +22,7 @@ module vta_fetch_tb;
     localparam integer SIZE      = 1 << 14, LATENCY = 40;
     localparam integer MOST      = 256;             // instructions
 
-    // What may be wrong with a program.
+    // Faults of a program.
     localparam integer GOOD = 0, OPCODE = 1, EARLY = 2, MISSING = 3, REFUSED = 4, NOTHING = 5, KINDS = 6;
 
 `include "read_bus.vh"
@@ -55,7 +55,7 @@ module vta_fetch_tb;
     integer kind, size, faulty, out, full, rate;
     reg     fast;
 
-    // Where an instruction belongs: INP and WGT are loaded by the load unit, all else but STORE is compute's; WGT4 is WGT's, too.
+    // The unit of an instruction: INP and WGT are loaded by the load unit, all else but STORE is compute's; WGT4 is WGT's, too.
     function [2:0] unit_of(input [127:0] word);
         case (word[2:0])
         VTA_OP_STORE: unit_of = 3'b100;
@@ -179,7 +179,7 @@ module vta_fetch_tb;
         end
         if (judged < runs / 4 || full == 0) $fatal(1, "%0d faults, %0d cycles of a full queue: too few", judged, full);
 
-        // How fast: an instruction a cycle, or as the bus brings them.
+        // The speed: an instruction a cycle, or as the bus brings them.
         kind = -1;
         while (kind != GOOD || size != MOST) make_program;
         stall = 0; rate = 100; out = 0;

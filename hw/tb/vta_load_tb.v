@@ -75,7 +75,7 @@ module vta_load_tb;
         .stat_rd_en(), .stat_rd_mem(), .stat_rd_bytes()
     );
 
-    // What is loaded, entry by entry; what was never loaded means nothing.
+    // Contents, entry by entry; an entry that was never loaded means nothing.
     reg [8*INP_BYTES-1:0] inp [0:INP_DEPTH-1];
     reg [8*WGT_BYTES-1:0] wgt [0:WGT_DEPTH-1];
     reg [INP_DEPTH-1:0]   inp_known;
@@ -309,7 +309,7 @@ module vta_load_tb;
                     give(1'b0, 1'b0);
                     make_insn(VTA_OP_LOAD, VTA_MEM_INP, INP_DEPTH - 1, 0, 0, 2, 2, 2);
                 end else spoil;
-                // One that is illegal does not wait for a token, nor takes one.
+                // An illegal LOAD does not wait for a token, nor takes one.
                 give(code != VTA_ERROR_READ_BUS && chance(50), 1'b1);
                 random_load;            // it never gets through
                 insn[VTA_F_HEADER_PUSH_NEXT_LSB] = 1'b1;

@@ -50,7 +50,7 @@ module vta_regs_tb;
     wire [4:0]  count_index;
     reg         count_done;
 
-    // What a counter holds, by its number, and by how often a counter has been read.
+    // A counter's value, by its number, and by how often a counter has been read.
     integer     answers = 0, halves = 0;
     function [63:0] count_of(input [4:0] index, input [31:0] reads);
         count_of = {32'hc0de0000 + {27'd0, index} + (reads << 8), 32'hbeef0000 ^ {22'd0, index, 5'd0} ^ (reads << 10)};

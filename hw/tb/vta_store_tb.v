@@ -279,7 +279,7 @@ module vta_store_tb;
                     give(1'b0, 1'b0);
                     make_insn(VTA_OP_STORE, VTA_MEM_OUT, OUT_DEPTH - 1, 0, 0, 2, 2, 2);
                 end else spoil;
-                // One that is illegal does not wait for a token, nor takes one.
+                // An illegal STORE does not wait for a token, nor takes one.
                 give(code != VTA_ERROR_WRITE_BUS && chance(50), 1'b1);
                 expect_error(before);
                 if (retired != before || pushed != run + 1 - first || popped != run + 1 - first)

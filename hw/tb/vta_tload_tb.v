@@ -2,7 +2,7 @@
 //
 // vta_tload_tb -- the tensor load engine behind its decoder, under random commands, a stalling bus and a stalling write port.
 //
-// What comes out of the write port is put into plain arrays as the contract of vta_tload says; at the end of each round
+// Writes of the write port are put into plain arrays as the contract of vta_tload says; at the end of each round
 // they must equal what a reference loads. COMPUTE = 0: INP and WGT; 1: UOP, ACC and ACC8. +seed=N, +runs=N.
 // parts: vta_burst
 `default_nettype none
@@ -106,7 +106,7 @@ module vta_tload_tb;
         endcase
     endfunction
 
-    // Where byte `at` of entry `entry` is in the arrays.
+    // The place of byte `at` of entry `entry` in the arrays.
     function integer spot(input [2:0] memory, input integer entry, input integer at);
         spot = (memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory == VTA_MEM_WGT4 ? VTA_MEM_UOP : memory)*ROOM
              + (entry << (memory == VTA_MEM_ACC8 ? VTA_LOG_BYTES_ACC : log_bytes(memory))) + at;

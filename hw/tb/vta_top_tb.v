@@ -6,7 +6,7 @@
 // other; afterwards every byte of DRAM and every scratchpad entry must agree. Then: errors of every kind with their
 // instruction index, the watchdog, soft reset in mid-run, each followed by a clean run; and, with +speed, the rates at
 // 64 cycles of latency. +clean: no errors and no resets. +seed=N, +runs=N.
-// Where INP's entries are: the form that is built has them in a RAM of its own, here, with small tiles, in one.
+// INP's entries: the form that is built has them in RAMs of their own; here, with small tiles, they are in one.
 `ifdef SYNTHESIS
  `define INP_MEM dut.load.inp.single.ram.mem_q
 `else
@@ -403,7 +403,7 @@ module vta_top_tb;
         end
     endtask
 
-    // What the address of an error must be: the burst that holds the byte failed_at; 0 where there is none.
+    // The address that an error must have: that of the burst that holds the byte failed_at; 0 where there is none.
     reg        by_window = 1'b0;
     reg [63:0] failed_at = 0;
     task expect_end(input [7:0] code, input [1:0] unit, input [31:0] index);

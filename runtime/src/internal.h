@@ -170,7 +170,7 @@ line_index vta_line_of(vta_unit unit);
 vta_status vta_order_append(vta_stream *stream, line_index unit, vta_word word, instant need,
                             uint32_t *position);
 
-/* One that does nothing but wait; a barrier is nothing to it. */
+/* True for an instruction that does nothing but wait; a barrier is nothing to it. */
 vta_status vta_order_nop(vta_stream *stream, line_index unit, instant need, uint32_t *position);
 void vta_order_free(vta_stream *stream);
 

@@ -11,7 +11,7 @@
 //     for (const step of model.profile()) console.log(step.name, step.seconds);
 //     model.close();
 //
-// What fails throws VtaError, with the library's sentence and `status`. A model runs in the thread that calls it; workers each
+// A call that fails throws VtaError, with the library's sentence and `status`. A model runs in the thread that calls it; workers each
 // load their own, from one WebAssembly.Module.
 //
 // With `--target webgpu` the model has kernels for the browser's GPU, too, which answers later:

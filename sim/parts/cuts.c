@@ -54,7 +54,7 @@ static uint64_t cost_of(const vta_config *c, const vta_insn *insn)
     return OVERHEAD;
 }
 
-/* Who works beside whom: the units, and within compute the array beside the ALU. */
+/* Pairs that work beside each other: the units, and within compute the array and the ALU. */
 enum { THE_ALU = VTA_UNIT_COUNT, WORKERS };
 
 static int worker_of(const vta_insn *insn)

@@ -72,7 +72,7 @@ void sc_trace(sc_core::sc_trace_file *, const master_pins &, const std::string &
 } // waves come from the model
 void sc_trace(sc_core::sc_trace_file *, const slave_pins &, const std::string &) {}
 
-// Where a transaction comes from, to find the way back.
+// The origin of a transaction, to find the way back.
 struct route : tlm::tlm_extension<route> {
     int source = 0;
     uint32_t slot = 0;

@@ -28,7 +28,7 @@ static uint32_t mix(uint32_t hash, uint64_t value)
     return (uint32_t)(product >> 32 ^ product >> 7);
 }
 
-/* Who offers, who takes, and for which addresses. */
+/* The handshakes of all channels, and the addresses that are asked for. */
 static uint32_t mix_port(uint32_t hash, const vta_axi_slave *s, const vta_axi_master *m)
 {
     const uint32_t levels =

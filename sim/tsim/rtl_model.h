@@ -20,7 +20,7 @@
 extern thread_local int vta_waves_error; // waves_hooks.h
 #endif
 
-// Which clocks run: those of units at work, or all of them in every cycle. It makes no difference but in
+// Clocks that run: those of units at work, or all of them in every cycle. It makes no difference but in
 // speed.
 enum class rtl_clocks { awake, always };
 
@@ -37,7 +37,7 @@ class rtl_model {
         return failure_.empty() ? nullptr : failure_.c_str();
     }
 
-    // What the RTL prints (a failed assertion) becomes the failure.
+    // A line that the RTL prints (a failed assertion) becomes the failure.
     void say(const char *text);
 
   private:

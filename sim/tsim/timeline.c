@@ -291,7 +291,7 @@ static void retire(vta_timeline *t, uint32_t unit, uint64_t cycle)
                   unit_names[unit], i->issued, i->started, cycle, i->token, i->memory);
 }
 
-/* Who waits: for a token the next instruction to start, for memory the oldest one that has. */
+/* The instruction that waits: for a token the next one to start, for memory the oldest one that has. */
 static void charge(track *k, bool token, bool memory)
 {
     if (token && k->head + k->running < k->count) {

@@ -65,7 +65,7 @@ holds "fuse: the same numbers, seed 2" diff -r out2.0 out2.2
 vtac compile net.onnx --target vta --emit dot:d -o a.so
 holds "what runs on the accelerator has a colour" grep -q lightblue d/model.dot
 
-# Who may read a file may read what replaces it, and nobody else.
+# A file that replaces another one is readable for the same users.
 umask 022
 for out in mode.so mode.o mode.c; do
     echo secret >$out

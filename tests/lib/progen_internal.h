@@ -24,7 +24,7 @@ static inline vta_memory gen_space(vta_memory memory)
     return memory == VTA_MEM_ACC8 ? VTA_MEM_ACC : memory == VTA_MEM_WGT4 ? VTA_MEM_WGT : memory;
 }
 
-/* Who touched a place last, by the unit's own count of instructions; 0: nobody. INP has a second writer,
+/* The last accesses to a place, by the unit's own count of instructions; 0: nobody. INP has a second writer,
  * compute: what it writes counts as read by it, for a LOAD must wait for either. */
 typedef struct gen_cell {
     uint32_t write;

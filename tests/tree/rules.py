@@ -39,7 +39,7 @@ PREFIXES = (('isa/', 'vta_'), ('sim/', 'vta_'), ('driver/', 'vta_|VTA[A-Z]'), ('
             ('runtime/generate/', 'vta_'),
             ('compiler/src/', 'vtac_'), ('compiler/cli/', 'cli_|libvtac_|main$'),
             ('compiler/plugins/', 'vtac_plug_|vtac_ort_|vtac_tfl_|(?:CreateEpFactories|ReleaseEpFactory|tflite_plugin_create_delegate|tflite_plugin_destroy_delegate)$'))
-NO_SUBJECT = r'(?:What|Whether|Where|How|Which|Those|That|These|Such|Likewise|Otherwise|Else)\b'
+NO_SUBJECT = r'(?:Who|Whose|What|Whether|Where|How|Which|Those|That|These|Such|Likewise|Otherwise|Else)\b'
 MONTHS = 'January|February|March|April|May|June|July|August|September|October|November|December'
 DATE = (rf'\b\d{{1,2}}\.? (?:{MONTHS})\b|\b(?:{MONTHS}) \d{{1,2}}\b|\b(?:{MONTHS}) 20\d\d\b|\b20\d\d-[01]\d-[0-3]\d\b'
         r'|\b[0-3]?\d\.[01]?\d\.20\d\d\b')

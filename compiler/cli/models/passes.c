@@ -44,7 +44,7 @@ int cli_read_passes(const cli_args *args, vtac_pass_options *out)
     return CLI_OK;
 }
 
-/* Who tells what importing assumes, and of which file. */
+/* The verb that tells what importing assumes, and the file that it is told of. */
 typedef struct teller {
     const char *verb, *path;
 } teller;

@@ -16,7 +16,7 @@ typedef struct cli_match {
 } cli_match;
 
 typedef struct cli_result {
-    const char *path; /* of the program */
+    const char *path; /* the program's file */
     const char *device;
     vta_report report;
     double seconds;

@@ -88,7 +88,7 @@ vta_status cli_regress_baseline_read(const char *path, cli_regress_suite *suite,
                                      vta_diag *diag);
 vta_status cli_regress_baseline_write(const char *path, const cli_regress_suite *suite, vta_diag *diag);
 
-/* Who does it. `done` is told of each case, one at a time. */
+/* A run of all cases. `done` is told of each case, one at a time. */
 typedef struct cli_regress_run {
     cli_regress_suite *suite;
     const char *program; /* this one */

@@ -113,7 +113,7 @@ static vtac_task *next_task(const vta_search *s)
     return next;
 }
 
-/* Each with one change. */
+/* Chooses the points of a round: each is the best one with one change. */
 static uint32_t choose_points(vta_search *s, uint64_t *state, vta_diag *diag)
 {
     uint32_t count = 0;

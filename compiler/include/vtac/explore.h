@@ -14,7 +14,7 @@
 
 /* ---- parts (parts.def) */
 
-/* Whose part it is. Multipliers of UltraScale+ have 27 x 18 bits (ALU_DSPS 2); an ECP5 is counted by the
+/* The family of a part. Multipliers of UltraScale+ have 27 x 18 bits (ALU_DSPS 2); an ECP5 is counted by the
  * units of area.def. */
 typedef enum vtac_family { VTAC_XC7, VTAC_XCUP, VTAC_ECP5 } vtac_family;
 
@@ -80,7 +80,7 @@ void vtac_clock_text(const vtac_clock *clock, const char *part, uint32_t mhz, ch
 
 /* Joules of a run whose layers cost this. */
 double vtac_energy_of(const vta_config *config, const vtac_vta_cost *sum);
-/* Whose they are: a line for each, up to a NULL. */
+/* The sources of the figures: a line for each, up to a NULL. */
 const char *const *vtac_energy_sources(void);
 
 /* The same as a chip in the standard cells of chip.def, which `./run energy` makes: energy by what takes it,

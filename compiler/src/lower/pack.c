@@ -25,7 +25,7 @@ typedef struct packer {
     vtac_lower *l;
     vtac_device_layout g;
     const vtac_node *quantize; /* whose output the tensor is, when it is made here; else NULL */
-    vtac_quick quick;          /* how that goes */
+    vtac_quick quick;          /* the steps of quantizing it */
     vtac_buffer *from, *to, *fetched, *lined, *places;
     int64_t taps;                   /* lanes that hold something: those of all places of the window */
     int64_t fetched_rows, width;    /* of one channel; of a row */

@@ -12,7 +12,7 @@
 
 enum { PIECE = 1024 };
 
-/* Whose inputs behind the first are parameters of one element. */
+/* Operators whose inputs behind the first are parameters of one element. */
 static bool has_parameters(const Onnx__NodeProto *node)
 {
     return vtac_flow_is(node, "Clip") || vtac_flow_is(node, "QuantizeLinear") ||

@@ -28,7 +28,7 @@ typedef struct vtac_rule {
 vta_status vtac_apply_rules(vtac_graph *graph, const vtac_rule *rules, size_t count, uint32_t *changes,
                             vta_diag *diag);
 
-/* Who makes a value, NULL: a graph input or a constant. */
+/* The node that makes a value; NULL: it is a graph input or a constant. */
 const vtac_node *vtac_producer(const vtac_rewrite *r, vtac_value_id value);
 
 /* The one node that uses a value, once, where nothing else does; NULL otherwise. */

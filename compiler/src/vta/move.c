@@ -468,7 +468,7 @@ typedef struct bordered_window {
     vta_load2d load; /* of its first pixel, were it there */
     vtac_vta_beyond beyond;
     int64_t at[2], count[2], size[2]; /* of the window; of the image */
-    int64_t pixel;                    /* elements of one */
+    int64_t pixel;                    /* elements of a pixel */
 } bordered_window;
 
 /* The number of places from `first` on along dimension d that follow one another in the image. */

@@ -48,7 +48,8 @@ static inline void vta_stop_forget(vta_stop *stop)
     }
 }
 
-/* From now on, until it is told NULL, the device's runs end for this one, too; whose it is, takes. */
+/* A request in `stop` ends the device's runs as well, until the next call with another one or NULL. The owner
+ * of `stop` takes the request back. */
 void vta_device_stop_also(vta_device *device, const vta_stop *stop);
 void vta_device_forget_stops(vta_device *device);
 

@@ -72,7 +72,7 @@ module vta_acc #(
     assign y_free = !(array_rd_en && y_bank == array_rd_bank);
     assign load_ready = !(array_wr_en && array_wr_bank == load_bank) && !(alu_wr_en && alu_wr_bank == load_bank);
 
-    // What the pipelines write; nobody looks at it while they do not.
+    // Row and bank that the pipelines write; nobody looks at them while none writes.
     wire [ROW-1:0]       pipe_row  = array_wr_en ? array_wr_addr[ROW-1:0] : alu_wr_addr[ROW-1:0];
     wire [1:0]           pipe_bank = array_wr_en ? array_wr_bank : alu_wr_bank;
     wire                 pipe_en   = array_wr_en || alu_wr_en;
@@ -109,7 +109,7 @@ module vta_acc #(
             wire [ROW-1:0] rd_row = by_array ? array_rd_addr[ROW-1:0] : by_x ? x_addr[ROW-1:0] : y_addr[ROW-1:0];
             wire [ROW-1:0] wr_row = wr_pipe ? pipe_row : load_addr[ROW-1:0];
 
-            // What the ALU asks for and does not get yet is read all the same: whether it does is known late.
+            // A row that the ALU asks for and does not get yet is read all the same: that it does not get it is known late.
             vta_ram #(.LOG_DEPTH(ROW), .WIDTH(WIDTH), .SLICE(WIDTH), .WR_WIDTH(WIDTH)) ram (
                 .clk(clk),
                 .wr_en(wr_pipe || wr_load), .wr_strobe(1'b1), .wr_addr(wr_row), .wr_data(wr_data[WIDTH*b +: WIDTH]),
@@ -119,7 +119,7 @@ module vta_acc #(
         end
     endgenerate
 
-    // Who gets which bank's data: known one cycle after the address.
+    // Readers of each bank's data, known one cycle after the address.
     reg       array_q;
     reg       x_q;
     reg       y_q;

@@ -145,7 +145,7 @@ module vta_alu #(
     wire [MAX_AI-1:0] nest_dst;
     wire [A-1:0] nest_src;
     reg          f_valid_q;
-    // What comes next: a tile, or an entry of the parameter record, which is one more than its place there.
+    // Kind of the next entry: a tile, or one of the parameter record, whose kind is one more than its place there.
     localparam [1:0] TILE = 2'd0, BIAS = 2'd1, SCALE = 2'd2, SHIFT = 2'd3;
     reg [1:0]    f_kind_q;
     wire         fire      = f_valid_q && u_move && uop_ok;
@@ -165,7 +165,7 @@ module vta_alu #(
     );
     // verilator lint_on PINCONNECTEMPTY
 
-    // What holds for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
+    // Registers that hold for the whole instruction: operation, clip bounds and zero point, extents, snapshots.
     localparam integer CLIP_BITS = 31;
     localparam integer LONG      = CLIP_BITS - 1;
     localparam integer OP_BITS   = 3 + 3 + 1 + 16 + 1 + CLIP_BITS;
@@ -297,7 +297,7 @@ module vta_alu #(
     wire [31:0]       uop_aux = uop_data >> VTA_F_UOP_AUX_LSB;
     wire [33:0]       record  = u_wide ? {uop_aux, 2'd0} : {1'b0, uop_aux, 1'b0};
 
-    // Where dst counts from: the micro-op's field, and above it, for INP alone, the instruction's.
+    // Base from which dst counts: the micro-op's field, and above it, for INP alone, the instruction's.
     // The waiver: what is beyond INP is not legal.
     // verilator lint_off UNUSEDSIGNAL
     wire [MAX_AI+A+1:0] u_from = {{MAX_AI{1'b0}}, u_dst_high, uop_dst};
@@ -427,7 +427,7 @@ module vta_alu #(
     wire [CLIP_BITS-1:0] s0_clip;
     assign {s0_requant, s0_wide, s0_to_inp, s0_alu_op, s0_use_imm, s0_imm, s0_row, s0_clip} = s0_op_q;
 
-    // What is on its way: tiles, those that go to ACC, and the destinations of s1 … s7.
+    // Tiles on their way: all, those that go to ACC, and the destinations of s1 … s7.
     localparam integer D = MAX_AI;
     reg [7:1]   tiles_q;
     reg [7:1]   writes_q;
@@ -513,7 +513,7 @@ module vta_alu #(
     assign ask_loops = s0_to_inp && s0_tile;
     assign ask_inp = s0_goal_q;
 
-    // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
+    // Entries that the instruction in s0 uses: complete once its last micro-op has passed.
     reg [7:1] last_q;
     wire      leave = s0_go && s0_last_q;
 
@@ -537,7 +537,7 @@ module vta_alu #(
     );
     assign run_loops = s0_to_inp;
 
-    // What it reads: the operand, and the parameters of a requantization.
+    // Entries that it reads: the operand, and the parameters of a requantization.
     reg [A-1:0]  run_src_first_q, run_src_last_q;
     reg          run_pair_valid_q;
     reg [A-1:0]  run_pair_first_q, run_pair_last_q;

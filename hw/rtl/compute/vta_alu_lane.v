@@ -379,7 +379,7 @@ module vta_alu_lane #(
         end
     endfunction
 
-    // What REQUANT and exp2 alone need is beside it: whether this rounding is the second, the sign, the rest of the shift, over, sticky.
+    // Registers that REQUANT and exp2 alone need: whether this rounding is the second, the sign, the rest of the shift, over, sticky.
     reg [32:0] s6_q;
     reg [5:0]  s6_how_q;
     reg [8:0]  s6_more_q;

@@ -148,7 +148,7 @@ module vta_array_dsp #(
                 wire unused_second = |dw_second;
             end
 
-            // What a column adds to the outputs.
+            // Sums that each column adds to the outputs.
             wire [17*TAPS*LANES-1:0]  columns;
             wire [17*PARTS*OUT-1:0]   parts;
             wire [19*LANES-1:0]       windows;
@@ -191,7 +191,7 @@ module vta_array_dsp #(
                     localparam integer LANE   = ROWS == 3 ? GROUP/TAKEN : i + COLUMNS*(o/2/TAPS);
                     localparam integer FACTOR = ROWS == 1 ? o/2%TAPS : PUMP == 1 ? 2*(GROUP%2) : GROUP%3;
                     localparam integer AT     = NEAR*(o/2) + i/4;
-                    // Which row of the window; at twice the clock the one in the middle comes second.
+                    // Row of the window; at twice the clock the one in the middle comes second.
                     localparam integer R      = ROWS == 1 ? 0 : i%WIDE*PUMP;
                     localparam integer SHARED = LANE < LANES && R < ROWS ? 1 : 0;
                     if (SHARED != 0) begin : shared

@@ -180,7 +180,7 @@ module vta_compute #(
     wire [7:0] d_error  = nest_error != VTA_ERROR_NONE ? nest_error : d_load ? mem_error : VTA_ERROR_NONE;
     wire       d_idle   = d_error != VTA_ERROR_NONE || d_finish || d_empty || (d_load && d_entries == 14'd0);
     wire [1:0] d_unit   = d_idle ? NONE : d_array ? ARRAY : d_alu ? ALU : LOADS;
-    // What is no instruction takes no tokens: it may name some that nobody is going to give.
+    // A word that is no instruction takes no tokens: it may name some that nobody is going to give.
     wire       d_wrong  = d_error == VTA_ERROR_OPCODE || d_error == VTA_ERROR_FIELD;
     wire       tokens   = d_wrong || ((!d_pop_prev || l2c_avail) && (!d_pop_next || s2c_avail));
     wire       array_q_ready, alu_q_ready, load_q_ready;
@@ -299,7 +299,7 @@ module vta_compute #(
     assign err_code  = o_code;
     assign err_index = o_index;
 
-    // What an instruction must wait for among the LOADs in work: before its nest begins, those into its range of micro-ops, or, if it
+    // LOADs in work that an instruction must wait for: before its nest begins, those into its range of micro-ops, or, if it
     // reads a table, into any table; its steps, those into ACC that they meet.
     wire [ENTRIES-1:0] t_acc, t_uop, t_tab, t_done, issue_hits;
     wire [ENTRIES-1:0] issue_first = issue_hits | (TABLE != 0 && d_unit == ALU && d_table_use != 2'd0 ? t_tab : {ENTRIES{1'b0}});
@@ -557,7 +557,7 @@ module vta_compute #(
         .load_ask_tab(load_ask_tab), .load_ask_first(load_ask_first), .load_ask_last(load_ask_last), .load_wait(load_wait)
     );
 
-    // Who needs a clock.
+    // Units that need a clock.
     wire issue_work = (insn_valid && insn_ready) || issue || retire || err_valid || array_done || alu_done || load_done
                    || (a_valid && a_ready && !a_uop_wait) || (l_valid && l_ready && !l_uop_wait);
 

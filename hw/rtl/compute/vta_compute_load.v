@@ -172,7 +172,7 @@ module vta_compute_load #(
     assign ask_first = q_sram;
     assign ask_last  = q_last;
 
-    // Whether it may go is decided a cycle before it goes: who need not wait any more never has to wait again, since all that
+    // A cycle before it goes it is decided that it may: who need not wait any more never has to wait again, since all that
     // is older has begun or is done.
     always @(posedge clk) begin
         if (rst) go_q <= 1'b0;

@@ -47,7 +47,7 @@ module vta_decode #(
     output wire                     is_alu,     // ALU, REQUANT
     output wire                     empty,
 
-    // What the pipelines take along: a port for each row VTA_DECODED of isa.def.
+    // Fields that the pipelines take along: a port for each row VTA_DECODED of isa.def.
     `VTA_DECODE_PORTS
 );
 `include "vta_isa.vh"
@@ -151,7 +151,7 @@ module vta_decode #(
     wire         s1_long    = s1_q[VTA_F_REQUANT_LONG_RESULT_LSB];
     wire         s1_by_row  = s1_q[VTA_F_REQUANT_BY_ROW_LSB];
 
-    // What goes to INP needs room there: in the tile, and above the entries that a micro-op can name.
+    // A result for INP needs room there: in the tile, and above the entries that a micro-op can name.
     localparam integer LOG_PARTS = LOG_BLOCK_IN > LOG_BLOCK_OUT ? LOG_BLOCK_IN - LOG_BLOCK_OUT : 0;
     localparam integer LOG_HIGHS = I > A ? I - A : 0;
     wire s1_no_room = !s1_to_inp ? s1_part != 2'd0 || s1_high_dst != 2'd0

@@ -149,7 +149,7 @@ module vta_gemm #(
         .range_begin(fetch_first), .range_last(fetch_last)
     );
 
-    // What holds for the whole instruction in F.
+    // Registers that hold for the whole instruction in F.
     reg              f_dw_q;
     reg              f_init_q;
     reg              f_clear_q;
@@ -482,7 +482,7 @@ module vta_gemm #(
     assign ask_first = s0_src_q;
     assign ask_last  = s0_src_last_q;
 
-    // Which entries the instruction in s0 uses: complete once its last micro-op has passed.
+    // Entries that the instruction in s0 uses: complete once its last micro-op has passed.
     reg  [8:1] last_q;
     wire       leave = s0_go && s0_last_q;
 
@@ -497,7 +497,7 @@ module vta_gemm #(
         .drain_valid(drain_valid), .drain_first(drain_first), .drain_last(drain_last)
     );
 
-    // Which it reads in INP: all steps of an instruction do, or none.
+    // Entries that it reads in INP: all steps of an instruction do, or none.
     vta_range #(.A(I)) reads (
         .clk(clk), .rst(rst), .full(s0_valid_q), .able(s0_could), .go(!must_wait), .valid(next_valid), .first(next_first),
         .spare(spare_valid_q), .begins(uop_src[I-1:0]), .ends(src_end[I-1:0]), .spare_begins(spare_inp_begins),

@@ -52,7 +52,7 @@ module vta_range #(
     vta_enter enter_down (.full(full), .able(able), .go(go), .sure(sure_down), .may(may), .wider(begins < run_first_q), .enters(down));
     vta_enter enter_up   (.full(full), .able(able), .go(go), .sure(sure_up), .may(may), .wider(ends > run_last_q), .enters(up));
 
-    // What leaves was there: it takes no place of which one had to know whether it is free.
+    // The range that leaves was known before: nothing has to be free for it.
     wire drain_down, drain_up;
     vta_enter leave_down (.full(1'b1), .able(able), .go(go), .sure(last && (!drain_valid_q || run_first_q < drain_first_q)), .may(1'b0), .wider(1'b0), .enters(drain_down));
     vta_enter leave_up   (.full(1'b1), .able(able), .go(go), .sure(last && (!drain_valid_q || run_last_q > drain_last_q)), .may(1'b0), .wider(1'b0), .enters(drain_up));

@@ -31,7 +31,7 @@ module vta_window #(
     localparam integer BATCH = 1 << LOG_BATCH;
     localparam integer IN    = 1 << LOG_BLOCK_IN;
     localparam integer OUT   = 1 << LOG_BLOCK_OUT;
-    // Where the second group's lanes begin; with one group it is never asked for.
+    // First bit of the second group's lanes; with one group it is never asked for.
     localparam integer OTHER = IN > OUT ? 8*OUT : 0;
 
     genvar b, r, t;

@@ -126,7 +126,7 @@ module vta_axi_read #(
     assign m_axi_araddr  = ar_addr_q;
     assign m_axi_arlen   = ar_len_q;
 
-    // Whose bursts are in flight, and where they were to go.
+    // Owners of the bursts in flight, and the addresses of these.
     wire                 owner_refused;
     wire [ADDR_BITS-1:0] owner_addr;
     wire last_beat = beat_valid && beat_ready && data_last;

@@ -150,7 +150,7 @@ module vta_axi_write #(
 
     wire answered = b_valid && b_ready;
 
-    // Where the bursts were to go that have not been answered.
+    // Address of the oldest burst that has not been answered.
     wire [ADDR_BITS-1:0] asked_addr;
     wire                 asked_refused;
     // The waiver: as many places as there are bursts in flight, so that it is never full, and never empty when it is asked.

@@ -71,7 +71,7 @@ module vta_burst #(
     wire [BEATS_BITS-1:0] run_rest   = run_less_1_q + {{(BEATS_BITS-8){1'b1}}, ~cap_less_1};
     wire                  unused_reach = |row_reach[LOG_BUS_BYTES-1:0];
 
-    // What comes next waits for the end of the row to have been seen: a cycle that nobody misses, since the bus has a burst
+    // The next row waits until the end of this one has been seen: a cycle that nobody misses, since the bus has a burst
     // to do, and in_ready is a register.
     assign in_ready   = !row_valid_q;
     assign out_addr   = {offer_addr[ADDR_BITS-1:LOG_BUS_BYTES], {LOG_BUS_BYTES{1'b0}}};

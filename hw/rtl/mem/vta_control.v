@@ -77,7 +77,7 @@ module vta_control #(
         if (err_valid[0]) first = 2'd0;
     end
 
-    // What it says is taken down in every cycle, and becomes the result a cycle after it has ended the run.
+    // The error's words are taken down in every cycle, and become the result a cycle after it has ended the run.
     reg        blame_q;
     reg [7:0]  first_code_q;
     reg [1:0]  first_unit_q;

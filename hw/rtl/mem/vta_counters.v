@@ -35,7 +35,7 @@ module vta_counters #(
 
     localparam integer HEAVY = COUNTERS - PLAIN;
 
-    // What happened in the cycle before: events come late in theirs.
+    // Events of the cycle before: they come late in theirs.
     reg  [COUNTERS-1:0]       events_q;
     reg  [HEAVY*AMOUNT-1:0]   amounts_q;
     always @(posedge clk) begin
@@ -108,7 +108,7 @@ module vta_counters #(
         else planes_q <= planes;
     end
 
-    // Those of amounts.
+    // Counters of amounts.
     reg  [HEAVY*SHORT-1:0] heavy_q;
     reg  [HEAVY*SHORT-1:0] heavy;
     reg  [SHORT-1:0]       heavy_part;

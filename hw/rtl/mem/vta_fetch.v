@@ -182,7 +182,7 @@ module vta_fetch #(
     assign insn_take  = insn_valid && fine && (unit & unit_ready) != 3'd0;
     assign unit_valid = unit & {3{insn_valid && fine && !done_q}};
 
-    // What is wrong with the instruction that comes next, a cycle after it is there: it stays.
+    // Fault of the next instruction, known a cycle after it is there: it stays.
     reg       bad_q;
     reg [7:0] bad_code_q;
     always @(posedge clk) begin

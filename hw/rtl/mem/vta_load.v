@@ -220,7 +220,7 @@ module vta_load #(
         end
     end
 
-    // What compute writes comes the same way: block_out lanes of each row, to one part of it.
+    // Results of compute come the same way: block_out lanes of each row, to one part of it.
     localparam integer OUT_BITS  = 8 << LOG_BLOCK_OUT;
     localparam integer LOG_PARTS = LOG_BLOCK_IN > LOG_BLOCK_OUT ? LOG_BLOCK_IN - LOG_BLOCK_OUT : 0;
     localparam integer GRAIN     = LOOP_BACK != 0 && LOG_BLOCK_IN >= LOG_BLOCK_OUT && OUT_BITS < INP_SLICE ? OUT_BITS : INP_SLICE;
@@ -290,7 +290,7 @@ module vta_load #(
         .out_valid(pending_valid), .out_ready(retire), .out_data({pending_index, pending_push})
     );
 
-    // How many of them are in flight, and how many are done and wait for room for their token. After a bus error nothing is
+    // Counts of those in flight, and of those that are done and wait for room for their token. After a bus error nothing is
     // done any more, so that the oldest one left is the one that failed. Nothing in flight may fail any more when the next
     // instruction is said to be wrong: of two errors the older counts.
     reg [5:0] flight_q;

@@ -49,7 +49,7 @@ module vta_mem_decode #(
 );
 `include "vta_isa.vh"
 
-    // What the table has per memory.
+    // Columns of the table, by memory.
     function [3:0] log_bytes(input [2:0] mem);
         case (mem)
         VTA_MEM_UOP:  log_bytes = VTA_LOG_BYTES_UOP[3:0];

@@ -87,7 +87,7 @@ module vta_mem_front #(
         .out_elems(out_elems), .out_entries(out_entries)
     );
 
-    // What accompanies an instruction through the decoder.
+    // Words that accompany an instruction through the decoder.
     vta_fifo #(.WIDTH(35), .LOG_DEPTH(2)) side (
         .clk(clk), .rst(rst),
         .in_valid(insn_valid && decode_ready), .in_ready(side_ready),

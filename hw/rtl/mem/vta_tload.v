@@ -60,7 +60,7 @@ module vta_tload #(
     output wire                          wr_last,    // the entry is complete with this write
     output wire                          wr_pad,     // it is padding
 
-    // What a write is made of, from registers and the beat.
+    // Parts of a write, from registers and the beat.
     output wire [2:0]                    now_mem,    // of the oldest command
     output wire [12:0]                   data_addr,
     output wire [(8<<LOG_BUS_BYTES)-1:0] data_beat,
@@ -176,7 +176,7 @@ module vta_tload #(
         .out_valid(beat_valid), .out_ready(beat_take), .out_data({beat_err, beat})
     );
 
-    // What the writing side needs of a command.
+    // Fields of a command that the writing side needs.
     localparam integer QUEUE_BITS = 3 + 13 + 6*14 + 8 + 1 + 5 + 2*LOG_BUS_BYTES;
     wire [2:0]               next_mem;
     wire [12:0]              next_sram;

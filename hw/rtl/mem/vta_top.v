@@ -472,7 +472,7 @@ module vta_top #(
         .stat_token(token_wait[STORE]), .stat_room(room_wait[STORE]), .stat_mem(mem_wait[STORE]), .stat_element(store_element)
     );
 
-    // Who needs a clock; the units tell for themselves.
+    // Units that need a clock; each tells for itself.
     wire work_host;
     wire work_fetch;
     wire work_asked = rd_cmd_valid != 3'd0 || wr_cmd_valid;     // an answer of the bus may move anything

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What benches of units share: random numbers, and a count of what was wrong. Included inside the bench's module.
+// Random numbers, and a count of what was wrong, for benches of units. Included inside the bench's module.
     integer seed, wrong = 0;
 
     function integer draw(input integer below);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the benches of this folder share: a clock, a seeded generator, a verdict. Included inside the bench's module.
+// A clock, a seeded generator and a verdict for the benches of this folder. Included inside the bench's module.
 //   +seed=N  another sequence          +count=N  how many cases
     reg clk = 1'b0;
     always #5 clk = !clk;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What compute's instructions do, one after the other, as isa/ISA.md says it: the reference of vta_compute_tb. Included after
+// Compute's instructions, one after the other, as isa/ISA.md says them: the reference of vta_compute_tb. Included after
 // vta_isa.vh and random.vh. `execute` works on the arrays ref_*; `ref_faults` then holds a bit for each error that applies.
     localparam integer BATCH = 1 << LOG_BATCH;
     localparam integer IN    = 1 << LOG_BLOCK_IN;
@@ -38,7 +38,7 @@
         end
     endtask
 
-    // What of it goes to INP: the low bytes, to a part of each row.
+    // Writes the low bytes of the tile to INP, to a part of each row.
     task write_inp(input integer dst, input integer part);
         integer b, o;
         for (b = 0; b < BATCH; b = b + 1) for (o = 0; o < OUT; o = o + 1)

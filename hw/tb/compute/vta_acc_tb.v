@@ -47,7 +47,7 @@ module vta_acc_tb;
         now = copy[addr];
     endfunction
 
-    // Whether the entry is written in this cycle.
+    // True if the entry is written in this cycle.
     function written(input [LOG_DEPTH-1:0] addr);
         written = (array_wr && array_wr_addr == addr) || (alu_wr && alu_wr_addr == addr)
                || (load && load_ready && load_addr == addr);

@@ -20,7 +20,7 @@ module vta_alu_lane_tb #(
     reg  [1:0]  rounding;
     reg  [7:0]  zero_point, low, high;
     wire [31:0] early;
-    // What the pipeline around the lane carries along.
+    // Registers of the pipeline around the lane.
     reg  [7:3]  requant_q, long_q;
     reg  [1:0]  rounding_q [3:6];
     reg  [7:0]  zero_q [3:6], low_q [3:6], high_q [3:6];

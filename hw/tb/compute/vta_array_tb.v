@@ -71,7 +71,7 @@ module vta_array_tb;
         .dw_ends(dw_ends), .dw_add_1(dw_add_1), .dw_add_2(dw_add_2), .sum(simulated)
     );
 
-    // What comes out four cycles after it went in; the last sums stay.
+    // Sums that come out four cycles after their inputs went in; the last ones stay.
     reg [32*OUT*BATCH-1:0] expected [0:4];
     reg [4:0]              live = 5'd0;
 

@@ -441,7 +441,7 @@ module vta_compute_tb;
         end
     endtask
 
-    // What the instruction itself says wrong, here or in this configuration; of what add_fault makes.
+    // True if a row instruction of add_fault is illegal, in any configuration or in this one.
     function illegal_row(input [127:0] word);
         reg [15:0] what;
         begin
@@ -673,7 +673,7 @@ module vta_compute_tb;
                 if (OUT >= IN && chance(50)) program[size - 1][VTA_F_DEPTHWISE_GROUP_LSB] = 1'b1;
                 else reserved_bit(VTA_RESERVED_DEPTHWISE);
             end
-            // What this configuration may not have.
+            // Instructions that this configuration may not have.
             9: begin add_requant; program[size - 1][VTA_F_REQUANT_TABLE_LSB +: 2] = TABLE != 0 ? 2'd3 : range(1, 3); end
             10: begin make_insn(VTA_OP_LOAD, VTA_MEM_TAB, 0, 0, 0, 1, 1, 1); add; end
             11: begin

@@ -12,7 +12,7 @@ module vta_mul_pair_tb;
 
     vta_mul_pair dut (.clk(clk), .en(1'b1), .w0(w0), .w1(w1), .x(x), .low(low), .high(high));
 
-    // What went in two cycles ago.
+    // Inputs of two cycles ago.
     reg signed [7:0] w0_q [0:1], w1_q [0:1], x_q [0:1];
     wire signed [15:0] want0 = w0_q[1] * x_q[1];
     wire signed [15:0] want1 = w1_q[1] * x_q[1];

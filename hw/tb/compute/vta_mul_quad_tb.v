@@ -45,7 +45,7 @@ module vta_mul_quad_tb;
         end
     endtask
 
-    // What no depthwise step shares is the same for two weights.
+    // The factor that no depthwise step shares is the same for two weights.
     task check;
         begin
             #1;

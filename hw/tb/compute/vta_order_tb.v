@@ -16,7 +16,7 @@ module vta_order_tb;
     reg [ACC-1:0] runs_on [0:1], drains [0:1];      // sets of ACC entries
     reg [UOP-1:0] fetches [0:1];
 
-    // What the pipelines say: ranges. A second range of what the ALU runs on, and one of its parameters, are its own.
+    // Ranges that the pipelines tell. A second range of what the ALU runs on, and one of its parameters, are its own.
     reg [A-1:0] run_first [0:3], run_last [0:3], drain_first [0:1], drain_last [0:1];
     reg [U-1:0] fetch_first [0:1], fetch_last [0:1];
     reg         pair;
@@ -33,7 +33,7 @@ module vta_order_tb;
     reg [ENTRIES-1:0]    valid_uop, array_older, alu_older;     // variables: Verilator 5.006 would work them out only once as expressions of a port
     reg [13*ENTRIES-1:0] first, last;
 
-    // Who asks: the array, the ALU, the next LOAD; and the nest that is to be issued.
+    // Askers: the array, the ALU, the next LOAD; and the nest that is to be issued.
     integer array_snap_alu, array_snap_load, alu_snap_array, alu_snap_load, load_snap_array, load_snap_alu;
     reg [A-1:0]  array_dst, alu_dst, alu_src;
     reg [U-1:0]  issue_first, issue_last;

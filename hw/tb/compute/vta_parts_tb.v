@@ -122,7 +122,7 @@ module vta_parts_tb;
     wire [5:0]   started, retired;
     wire         running, known, drain_valid;
     wire [A-1:0] run_first, run_last, drain_first, drain_last;
-    // What does not write there writes elsewhere, which has a range of its own.
+    // A result that does not go there goes elsewhere, which has a range of its own.
     wire         drained, other_valid;
     wire [A-1:0] other_run_first, other_run_last, other_first, other_last;
 
@@ -172,7 +172,7 @@ module vta_parts_tb;
             if (enter) {valid, go} = {1'b1, go || full};
             else if (leave) valid = 1'b0;
             else if (valid) {full, go} = 2'b10;
-            // What is able and does not go, or would and is not able to, stays alike.
+            // An instruction stays alike where it is able and does not go, and where it would go and is not able.
             able   = go || chance(50);
             if (!go && !able) go = chance(50);
             last   = leave || (!(able && go) && chance(50));

@@ -307,7 +307,7 @@ class model {
         vta_diag diag{};
         check(vta_model_start(get(), &diag), diag);
     }
-    /* Whether it is over; below 0 waits for ever. Throws what it ended with. */
+    /* True if it is over; below 0 waits for ever. Throws what it ended with. */
     bool wait(double timeout_s = -1)
     {
         vta_diag diag{};

@@ -29,7 +29,7 @@ static void tell(void *context, const char *line)
 	vta_go_line((uintptr_t)context, (char *)line);
 }
 
-// What the program is told of while something is waited for; it stays as long as the device or the model.
+// The function that is told while something is waited for; it stays as long as the device or the model.
 static vta_progress *new_progress(uintptr_t handle)
 {
 	vta_progress *progress = calloc(1, sizeof *progress);

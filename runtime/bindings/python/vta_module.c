@@ -663,7 +663,7 @@ static void give_back(managed *self)
     free(self);
 }
 
-/* One that nobody has taken has still its first name. */
+/* A model that nobody has taken has still its first name. */
 static void drop_capsule(PyObject *capsule)
 {
     if (PyCapsule_IsValid(capsule, "dltensor")) {

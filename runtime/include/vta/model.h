@@ -229,17 +229,15 @@ vta_status vta_model_profile(vta_model *model, const vta_step_profile **steps, u
 typedef vta_status vta_picture_reader(void *context, const uint8_t *bytes, size_t size, uint32_t *width,
                                       uint32_t *height, uint8_t **rgb, vta_diag *diag);
 
-/* Who reads them in this process, from now on; NULL, as at first: nobody, and such a model ends with a line
- * that says so. The runtime has no reader of its own. To be set before models run. */
+/* Sets the reader of such pictures for this process, before models run. NULL, as at first: none, since the
+ * runtime has no reader of its own, and a model that needs one ends with a line that says so. */
 void vta_model_read_pictures(vta_picture_reader *reader, void *context);
 
 /* Seconds that the host kernels of one run would take on the processor beside which the accelerator was to
- * pay
- * (`vtac compile --target vta --host`), as the compiler estimates them: what a simulated accelerator's cycles
- * are to be added to. 0, and `*processor` NULL: not known, as where the model was not compiled for the
+ * pay (`vtac compile --target vta --host`), as the compiler estimates them: what a simulated accelerator's
+ * cycles are to be added to. 0, and `*processor` NULL: not known, as where the model was not compiled for the
  * accelerator or runs on another machine. `*processor` is the model's, "pynq" for one; the pointer may be
- * NULL.
- */
+ * NULL. */
 double vta_model_host_estimate(const vta_model *model, const char **processor);
 
 size_t vta_model_workspace_bytes(const vta_model *model);
