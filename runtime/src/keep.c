@@ -134,11 +134,14 @@ static void add_insn(writers *w, const vta_insn *i)
 /* True if nothing but this LOAD writes the entries that it fills, from memory that does not change. */
 static bool stays(const writers *w, const vta_insn *load)
 {
+    if (load->opcode != VTA_OP_LOAD) {
+        return false;
+    }
     const vta_memory where = scratchpad_of((vta_memory)load->mem.memory);
     const span entries = filled_by(load);
     const uint32_t segment = (uint32_t)load->mem.segment;
     const bool fixed = segment == UOP_SEGMENT || (w->constants >> segment & 1) != 0;
-    bool alone = load->opcode == VTA_OP_LOAD && entries.length > 0 && fixed && w->by[where] != NULL;
+    bool alone = entries.length > 0 && fixed && w->by[where] != NULL;
     for (uint32_t e = entries.start; alone && e < entries.start + entries.length; e++) {
         alone = w->by[where][e] == ONCE;
     }

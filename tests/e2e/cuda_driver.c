@@ -175,10 +175,10 @@ static void run_fiber(void)
 static void run_group_with_barriers(const work *w)
 {
     static char *stacks;
-    volatile uint32_t left = w->group;
+    volatile uint32_t i, left = w->group; /* a fiber comes back as if a call returned twice */
     stacks = stacks != NULL ? stacks : malloc((size_t)MAX_GROUP * STACK);
     at_work = w;
-    for (uint32_t i = 0; i < w->group; i++) {
+    for (i = 0; i < w->group; i++) {
         (void)getcontext(&fibers[i]);
         fibers[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
         fibers[i].uc_stack.ss_size = STACK;
@@ -187,7 +187,7 @@ static void run_group_with_barriers(const work *w)
         makecontext(&fibers[i], run_fiber, 0);
     }
     while (left > 0) {
-        for (uint32_t i = w->group; i-- > 0;) {
+        for (i = w->group; i-- > 0;) {
             running = i;
             if (!ended[i]) {
                 (void)swapcontext(&scheduler, &fibers[i]);
