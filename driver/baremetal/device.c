@@ -11,7 +11,7 @@
 #include "mmio.h"
 #include "registers.h"
 
-enum { MOST_BLOCKS = 64 };
+enum { MAX_BLOCKS = 64 };
 
 /* Pieces of the shared memory that are taken, by offset. */
 typedef struct block {
@@ -21,7 +21,7 @@ typedef struct block {
 typedef struct baremetal_device {
     vta_baremetal board;
     vta_mmio mmio;
-    block blocks[MOST_BLOCKS];
+    block blocks[MAX_BLOCKS];
     uint32_t count;
 } baremetal_device;
 
@@ -103,7 +103,7 @@ static vta_status take(void *self, uint64_t at, size_t size, vta_mem *out, vta_d
         begin = (d->blocks[place].offset + d->blocks[place].bytes + unit - 1) / unit * unit;
         place++;
     }
-    if (d->count == MOST_BLOCKS || begin > d->board.memory_bytes || d->board.memory_bytes - begin < size) {
+    if (d->count == MAX_BLOCKS || begin > d->board.memory_bytes || d->board.memory_bytes - begin < size) {
         return vta_fail(diag, VTA_NOMEM,
                         "device 'baremetal': %zu bytes of shared memory are needed, it has %zu in all", size,
                         d->board.memory_bytes);

@@ -14,19 +14,19 @@
 #include "vta/clock.h"
 
 static unsigned char *arena;
-static size_t arena_bytes, arena_used, arena_most;
+static size_t arena_bytes, arena_used, arena_max;
 static double (*clock_seconds)(void);
 
 void vta_baremetal_arena(void *memory, size_t bytes)
 {
     arena = memory;
     arena_bytes = bytes;
-    arena_used = arena_most = 0;
+    arena_used = arena_max = 0;
 }
 
 size_t vta_baremetal_arena_used(void)
 {
-    return arena_most;
+    return arena_max;
 }
 
 void vta_baremetal_clock(double (*seconds)(void))
@@ -57,7 +57,7 @@ void *VTA_SBRK(ptrdiff_t by)
     }
     arena_used = by < 0 ? arena_used - (size_t)-by : arena_used + ((size_t)by + unit - 1) / unit * unit;
     arena_used = arena_used > arena_bytes ? arena_bytes : arena_used;
-    arena_most = arena_used > arena_most ? arena_used : arena_most;
+    arena_max = arena_used > arena_max ? arena_used : arena_max;
     return arena + before;
 }
 

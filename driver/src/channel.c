@@ -117,8 +117,8 @@ vta_status vta_channel_send(vta_channel *channel, vta_wire_kind kind, uint32_t i
                             vta_diag *diag)
 {
     const size_t size = content != NULL ? content->size : 0;
-    if ((content != NULL && content->failed) || size > VTA_WIRE_MOST) {
-        return vta_fail(diag, VTA_NOMEM, "no memory for a frame, or more than %d bytes in it", VTA_WIRE_MOST);
+    if ((content != NULL && content->failed) || size > VTA_WIRE_MAX) {
+        return vta_fail(diag, VTA_NOMEM, "no memory for a frame, or more than %d bytes in it", VTA_WIRE_MAX);
     }
     vta_str frame = {0};
     vta_str_append(&frame, magic, sizeof magic);
@@ -160,9 +160,9 @@ static vta_status wanted(const vta_channel *channel, size_t *out, vta_diag *diag
     }
     if (channel->filled >= VTA_WIRE_HEADER) {
         const uint32_t size = word_at(channel->buffer + 12);
-        if (size > VTA_WIRE_MOST) {
+        if (size > VTA_WIRE_MAX) {
             return vta_fail(diag, VTA_PROTOCOL, "a frame of %u bytes arrives; at most %d are allowed", size,
-                            VTA_WIRE_MOST);
+                            VTA_WIRE_MAX);
         }
         *out += size;
     }

@@ -180,16 +180,16 @@ vta_status vta_mmio_reset(const vta_mmio *mmio, const char *where, vta_diag *dia
 
 /* A counter that cannot be above `most`: a read of a register costs a board's processor a tenth of a
  * microsecond and more, so an upper word that must be 0 is left alone. */
-static uint64_t get_counter(const vta_mmio *mmio, uint32_t low_offset, uint64_t most)
+static uint64_t get_counter(const vta_mmio *mmio, uint32_t low_offset, uint64_t max)
 {
-    return most > UINT32_MAX ? get64(mmio, low_offset) : get(mmio, low_offset);
+    return max > UINT32_MAX ? get64(mmio, low_offset) : get(mmio, low_offset);
 }
 
 /* The counters stand in regs.def in the order of vta_counters, 8 bytes each. What one can grow by in a cycle
  * is ISA.md's (section 12). */
 static void read_counters(const vta_mmio *mmio, vta_counters *out)
 {
-    enum { COUNT = sizeof *out / sizeof(uint64_t), MOST_BYTES = 1023 };
+    enum { COUNT = sizeof *out / sizeof(uint64_t), MAX_BYTES = 1023 };
     _Static_assert(VTA_REG_OUT_BYTES == VTA_REG_CYCLES + 8 * (COUNT - 1), "one register pair per counter");
     _Static_assert(VTA_REG_GEMM_STEPS == VTA_REG_CYCLES + offsetof(vta_counters, gemm_steps),
                    "in the same order");
@@ -197,7 +197,7 @@ static void read_counters(const vta_mmio *mmio, vta_counters *out)
                    "those of bytes come last");
     uint64_t values[COUNT] = {get64(mmio, VTA_REG_CYCLES)};
     const uint64_t cycles = values[0];
-    const uint64_t bytes = cycles <= UINT32_MAX ? cycles * MOST_BYTES : cycles;
+    const uint64_t bytes = cycles <= UINT32_MAX ? cycles * MAX_BYTES : cycles;
     for (uint32_t i = 1; i < COUNT; i++) {
         const uint32_t offset = VTA_REG_CYCLES + 8 * i;
         values[i] = get_counter(mmio, offset, offset < VTA_REG_FETCH_BYTES ? cycles : bytes);

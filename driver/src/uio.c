@@ -412,7 +412,7 @@ static vta_status survey_cores(const char *dir, const uio_options *set, bool *gu
 static vta_status survey_part(const vta_uri *uri, const uio_options *set, vta_uio_part part, char *text,
                               size_t size, vta_diag *diag)
 {
-    enum { LEAST = 64 << 10 }; /* a small program and its data */
+    enum { MIN = 64 << 10 }; /* a small program and its data */
     const char *dir = uri->place;
     room r = {0};
     bool guarded = true;
@@ -423,7 +423,7 @@ static vta_status survey_part(const vta_uri *uri, const uio_options *set, vta_ui
     if (part == VTA_UIO_MEMORY) {
         VTA_TRY(survey_memory(dir, set, true, &r, text, size, diag));
         name_place(other, sizeof other, uri->scheme, dir, 0);
-        return r.piece >= LEAST ? VTA_OK : too_little(other, LEAST, &r, diag);
+        return r.piece >= MIN ? VTA_OK : too_little(other, MIN, &r, diag);
     }
     if (part == VTA_UIO_NODE) {
         VTA_TRY(survey_cores(dir, set, NULL, text, size, diag));

@@ -67,7 +67,7 @@ vta_status vta_uio_open_node(const char *path, int flags, int *fd, vta_diag *dia
 bool vta_uio_is_virtual(int fd);
 
 /* The entries of DIR/sys/BELOW, sorted; at most `most`. */
-uint32_t vta_uio_list(const char *dir, const char *below, char (*names)[UIO_NAME], uint32_t most);
+uint32_t vta_uio_list(const char *dir, const char *below, char (*names)[UIO_NAME], uint32_t max);
 
 /* The first line of FOLDER/FILE; a number there, with or without decimals. False: there is none. */
 bool vta_uio_read_line(const char *folder, const char *file, char *text, size_t room);

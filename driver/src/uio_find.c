@@ -77,7 +77,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-uint32_t vta_uio_list(const char *dir, const char *below, char (*names)[UIO_NAME], uint32_t most)
+uint32_t vta_uio_list(const char *dir, const char *below, char (*names)[UIO_NAME], uint32_t max)
 {
     char path[UIO_PATH];
     uint32_t count = 0;
@@ -86,7 +86,7 @@ uint32_t vta_uio_list(const char *dir, const char *below, char (*names)[UIO_NAME
     if (folder == NULL) {
         return 0;
     }
-    for (struct dirent *entry = readdir(folder); entry != NULL && count < most; entry = readdir(folder)) {
+    for (struct dirent *entry = readdir(folder); entry != NULL && count < max; entry = readdir(folder)) {
         if (entry->d_name[0] != '.' && strlen(entry->d_name) < UIO_NAME) {
             print_name(names[count++], UIO_NAME, "%s", entry->d_name);
         }
@@ -112,9 +112,9 @@ static vta_status check_dir(const char *dir, vta_diag *diag)
 static bool find_entry(const char *dir, const char *name, char sys[UIO_PATH], char node[UIO_PATH],
                        vta_str *others)
 {
-    enum { MOST = 64 };
-    char nodes[MOST][UIO_NAME];
-    const uint32_t count = vta_uio_list(dir, "class/uio", nodes, MOST);
+    enum { MAX = 64 };
+    char nodes[MAX][UIO_NAME];
+    const uint32_t count = vta_uio_list(dir, "class/uio", nodes, MAX);
     for (uint32_t i = 0; i < count; i++) {
         char found[UIO_NAME];
         print_name(sys, UIO_PATH, "%s/sys/class/uio/%s", dir, nodes[i]);
@@ -208,12 +208,12 @@ static bool describe_map(const char *dir, const char *device, uio_memory_node *o
 vta_status vta_uio_find_memory(const char *dir, const char *device, const char *name, uio_memory_node *out,
                                uint32_t *count, vta_diag *diag)
 {
-    enum { MOST = 64 };
-    char nodes[MOST][UIO_NAME];
+    enum { MAX = 64 };
+    char nodes[MAX][UIO_NAME];
     *count = 0;
     VTA_TRY(check_dir(dir, diag));
     for (size_t c = 0; c < sizeof memory_classes / sizeof memory_classes[0]; c++) {
-        const uint32_t found = vta_uio_list(dir, memory_classes[c], nodes, MOST);
+        const uint32_t found = vta_uio_list(dir, memory_classes[c], nodes, MAX);
         for (uint32_t i = 0; i < found && *count < UIO_MEMORIES; i++) {
             *count +=
                 is_wanted(nodes[i], name) && describe_memory(dir, memory_classes[c], nodes[i], &out[*count]);

@@ -18,13 +18,13 @@
 
 typedef struct heat {
     vta_str text;
-    double most; /* degrees Celsius */
+    double max; /* degrees Celsius */
 } heat;
 
 static void note(heat *h, const char *sensor, double degrees)
 {
     vta_str_printf(&h->text, "%s%s %.1f °C", h->text.size > 0 ? ", " : "", sensor, degrees);
-    h->most = degrees > h->most ? degrees : h->most;
+    h->max = degrees > h->max ? degrees : h->max;
 }
 
 /* Documentation/ABI/testing/sysfs-class-thermal: millidegrees. */
@@ -94,11 +94,11 @@ vta_status vta_uio_temperature(const char *dir, char *text, size_t size, vta_dia
         void (*look)(const char *entry, heat *h);
     } places[] = {{"class/thermal", look_at_zone}, {"bus/iio/devices", look_at_sensor}};
     const double limit = 100; /* beyond what any of the parts is specified for */
-    enum { MOST = 32 };
-    char names[MOST][UIO_NAME];
-    heat h = {.most = -1000};
+    enum { MAX = 32 };
+    char names[MAX][UIO_NAME];
+    heat h = {.max = -1000};
     for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
-        const uint32_t count = vta_uio_list(dir, places[p].folder, names, MOST);
+        const uint32_t count = vta_uio_list(dir, places[p].folder, names, MAX);
         for (uint32_t i = 0; i < count; i++) {
             char entry[UIO_PATH];
             if (snprintf(entry, sizeof entry, "%s/sys/%s/%s", dir, places[p].folder, names[i]) <
@@ -109,7 +109,7 @@ vta_status vta_uio_temperature(const char *dir, char *text, size_t size, vta_dia
     }
     (void)snprintf(text, size, "%s", h.text.size > 0 ? h.text.text : "this kernel shows none");
     vta_str_free(&h.text);
-    return h.most < limit
+    return h.max < limit
                ? VTA_OK
                : vta_fail(
                      diag, VTA_IO,
@@ -123,9 +123,9 @@ vta_status vta_uio_temperature(const char *dir, char *text, size_t size, vta_dia
 /* The file of the driver of 'xlnx,fclk' for the clock of our device tree; false: there is none. */
 static bool find_rate(const char *dir, char path[UIO_PATH])
 {
-    enum { MOST = 256 };
-    char(*names)[UIO_NAME] = calloc(MOST, sizeof *names);
-    const uint32_t count = names != NULL ? vta_uio_list(dir, "bus/platform/devices", names, MOST) : 0;
+    enum { MAX = 256 };
+    char(*names)[UIO_NAME] = calloc(MAX, sizeof *names);
+    const uint32_t count = names != NULL ? vta_uio_list(dir, "bus/platform/devices", names, MAX) : 0;
     bool found = false;
     for (uint32_t i = 0; i < count && !found; i++) {
         found = strstr(names[i], "vta-clock") != NULL &&

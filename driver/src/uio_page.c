@@ -151,7 +151,7 @@ static void sleep_for(uio_page *page, double seconds)
 /* A run whose clock does not advance for seconds is over. A reset has no clock to look at. */
 static vta_status check_progress(uio_page *page, vta_diag *diag)
 {
-    const double most_s = 5.0;
+    const double max_s = 5.0;
     const uint32_t cycles = page_read(page, VTA_REG_CYCLES);
     if (!page->started) {
         return VTA_OK;
@@ -160,13 +160,13 @@ static vta_status check_progress(uio_page *page, vta_diag *diag)
         page->cycles = cycles;
         page->still_since = vta_now();
     }
-    return vta_now() - page->still_since < most_s
+    return vta_now() - page->still_since < max_s
                ? VTA_OK
                : vta_fail(
                      diag, VTA_TIMEOUT,
                      "device '%s' has stopped in the middle of a run: its cycle counter has stood at %u for "
                      "%g s; load the bitstream again",
-                     page->where, cycles, most_s);
+                     page->where, cycles, max_s);
 }
 
 static vta_status page_wait(void *context, double seconds, vta_diag *diag)

@@ -84,7 +84,7 @@ void vta_put_text(vta_str *out, const char *text)
 
 void vta_put_bytes(vta_str *out, const void *bytes, size_t size)
 {
-    if (size > VTA_WIRE_MOST) {
+    if (size > VTA_WIRE_MAX) {
         out->failed = true;
         return;
     }

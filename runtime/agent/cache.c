@@ -19,7 +19,7 @@
 #include "vta/artifact.h"
 #include "vta/file.h"
 
-enum { MOST_FILES = 32 };
+enum { MAX_FILES = 32 };
 
 /* ---- the folder */
 
@@ -111,7 +111,7 @@ static void trim(const agent *a)
         if (folder != NULL) {
             (void)closedir(folder);
         }
-        if (count <= MOST_FILES || unlink(oldest) != 0) {
+        if (count <= MAX_FILES || unlink(oldest) != 0) {
             return;
         }
     }

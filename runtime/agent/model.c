@@ -163,9 +163,9 @@ vta_status agent_model_run(agent *a, vta_content *in, vta_str *out, vta_diag *di
 /* Rows from `first` on, as many as a frame takes; how many there are in all and here comes first. */
 static uint32_t put_counts(vta_str *out, uint32_t count, uint32_t first, uint32_t row_bytes)
 {
-    const uint32_t most = (VTA_WIRE_CHUNK - 64) / row_bytes;
+    const uint32_t max = (VTA_WIRE_CHUNK - 64) / row_bytes;
     const uint32_t left = first < count ? count - first : 0;
-    const uint32_t here = left < most ? left : most;
+    const uint32_t here = left < max ? left : max;
     vta_put_u32(out, count);
     vta_put_u32(out, here);
     return here;

@@ -10,7 +10,7 @@
 #include "vta/fail.h"
 #include "vta/room.h"
 
-enum { MOST_DEPTH = 64 };
+enum { MAX_DEPTH = 64 };
 
 /* ---- reading ---- */
 
@@ -29,10 +29,10 @@ static int64_t word(reader *r)
 }
 
 /* A number of things that take at least `least` words each. */
-static int64_t count_of(reader *r, int64_t least)
+static int64_t count_of(reader *r, int64_t min)
 {
     const int64_t count = word(r);
-    if (count < 0 || count > (r->end - r->at) / least) {
+    if (count < 0 || count > (r->end - r->at) / min) {
         r->failed = true;
         return 0;
     }
@@ -68,10 +68,10 @@ static void *room_of(reader *r, int64_t count, size_t size)
 }
 
 /* Fails unless all numbers of a list are 0 … most-1. */
-static void check_list(reader *r, const vta_list *list, int64_t most)
+static void check_list(reader *r, const vta_list *list, int64_t max)
 {
     for (int64_t i = 0; i < list->count; i++) {
-        r->failed = r->failed || list->at[i] < 0 || list->at[i] >= most;
+        r->failed = r->failed || list->at[i] < 0 || list->at[i] >= max;
     }
 }
 
@@ -206,7 +206,7 @@ static void read_all(reader *r, vta_flow *f)
 }
 
 /* Half of what the machine has left, or what VTAC_MEMORY says. */
-static uint64_t most_bytes(void)
+static uint64_t max_bytes(void)
 {
     const char *text = getenv("VTAC_MEMORY");
     const unsigned long long asked = text != NULL ? strtoull(text, NULL, 10) : 0;
@@ -215,7 +215,7 @@ static uint64_t most_bytes(void)
 
 vta_status vta_flow_open(const vta_artifact *artifact, vta_flow *out, vta_diag *diag)
 {
-    *out = (vta_flow){.artifact = artifact, .most = most_bytes()};
+    *out = (vta_flow){.artifact = artifact, .max = max_bytes()};
     if (artifact->flow_bytes % 8 != 0 || artifact->flow == NULL) {
         return vta_fail(diag, VTA_SYNTAX, "its instructions are damaged");
     }
@@ -506,7 +506,7 @@ static vta_status do_insn(vta_flow *f, const vta_flow_insn *insn, vta_diag *diag
 
 static vta_status do_block(vta_flow *f, int64_t number, vta_diag *diag)
 {
-    if (number < 0 || number >= f->block_count || f->depth >= MOST_DEPTH) {
+    if (number < 0 || number >= f->block_count || f->depth >= MAX_DEPTH) {
         return vta_fail(diag, VTA_SYNTAX, "its instructions are damaged");
     }
     const vta_block *block = &f->blocks[number];
@@ -665,13 +665,13 @@ static vta_status one_turn(looping *l, int64_t turn, bool *more)
 static vta_status all_turns(looping *l)
 {
     vta_call *call = l->call;
-    int64_t most = INT64_MAX;
+    int64_t max = INT64_MAX;
     bool more = true;
     if (call->in[0] != NULL) {
         if (!vta_call_has(call, 0) || call->in[0]->count != 1 || vta_item_is_float(call->in[0])) {
             return vta_call_refuse(call, "the trip count is to be one integer");
         }
-        most = vta_item_int(call->in[0], 0);
+        max = vta_item_int(call->in[0], 0);
     }
     if (call->in[1] != NULL) {
         VTA_TRY(is_true(call, call->in[1], "the condition", &more));
@@ -681,7 +681,7 @@ static vta_status all_turns(looping *l)
         vta_item_drop(call->flow, call->in[2 + i]); /* the state alone holds it: written in place */
         call->in[2 + i] = NULL;
     }
-    for (int64_t turn = 0; more && turn < most; turn++) {
+    for (int64_t turn = 0; more && turn < max; turn++) {
         VTA_TRY(one_turn(l, turn, &more));
     }
     for (int64_t i = 0; i < l->carried; i++) {

@@ -7,14 +7,14 @@
 
 #include "flow_walk.h"
 
-enum { LETTERS = 52, LABELS = LETTERS + VTA_FLOW_RANK, MOST_OPERANDS = 16 };
+enum { LETTERS = 52, LABELS = LETTERS + VTA_FLOW_RANK, MAX_OPERANDS = 16 };
 
 /* Labels are the letters, then the axes that "..." stands for, aligned at the last. */
 typedef struct einsum {
     vta_call *call;
     const int64_t *text, *end; /* the equation, a character each */
     int64_t size[LABELS];      /* -1: there is none */
-    int64_t stride[MOST_OPERANDS][LABELS];
+    int64_t stride[MAX_OPERANDS][LABELS];
     uint32_t result[VTA_FLOW_RANK], summed[LABELS];
     uint32_t rank, summed_count;
     bool in_result[LABELS];
@@ -194,7 +194,7 @@ static void sum_place(const einsum *e, int64_t *place, const int64_t *first, vta
     vta_item *const *in = e->call->in;
     const int64_t operands = e->call->insn->inputs.count;
     const bool real = vta_item_is_float(y);
-    int64_t at[MOST_OPERANDS];
+    int64_t at[MAX_OPERANDS];
     double sum = 0;
     uint64_t whole = 0;
     memcpy(at, first, sizeof at);
@@ -218,7 +218,7 @@ static void sum_place(const einsum *e, int64_t *place, const int64_t *first, vta
 static vta_status sum_all(const einsum *e, vta_item *y)
 {
     int64_t place[LABELS] = {0};
-    int64_t at[MOST_OPERANDS] = {0};
+    int64_t at[MAX_OPERANDS] = {0};
     bool nothing = false; /* to sum */
     for (uint32_t i = 0; i < e->summed_count; i++) {
         nothing = nothing || e->size[e->summed[i]] == 0;
@@ -244,8 +244,8 @@ vta_status vta_flow_einsum(vta_call *call)
     const int64_t operands = call->insn->inputs.count;
     einsum e = {.call = call, .text = equation.at};
     int64_t dim[VTA_FLOW_RANK];
-    if (operands < 1 || operands > MOST_OPERANDS || equation.count < 0) {
-        return vta_call_refuse(call, "an equation and 1 to %d operands are expected", MOST_OPERANDS);
+    if (operands < 1 || operands > MAX_OPERANDS || equation.count < 0) {
+        return vta_call_refuse(call, "an equation and 1 to %d operands are expected", MAX_OPERANDS);
     }
     VTA_TRY(vta_call_needs(call, operands));
     for (int64_t i = 1; i < operands; i++) {

@@ -15,12 +15,12 @@ enum { CODE_INT, CODE_UINT, CODE_FLOAT, CODE_BRAIN = 4, CODE_BOOL = 6 };
 
 vta_status vta_item_take(vta_flow *flow, uint64_t bytes, vta_diag *diag)
 {
-    if (bytes > flow->most - flow->used || flow->used > flow->most) {
+    if (bytes > flow->max - flow->used || flow->used > flow->max) {
         return vta_fail(
             diag, VTA_NOMEM,
             "the model's tensors need more than the %llu bytes that it may use (%llu are in use, %llu "
             "more wanted); VTAC_MEMORY, in MiB, sets another bound",
-            (unsigned long long)flow->most, (unsigned long long)flow->used, (unsigned long long)bytes);
+            (unsigned long long)flow->max, (unsigned long long)flow->used, (unsigned long long)bytes);
     }
     flow->used += bytes;
     return VTA_OK;
@@ -56,9 +56,9 @@ static bool measure(uint32_t type, uint32_t rank, const int64_t *dim, int64_t *c
     for (uint32_t i = 0; ok && i < rank; i++) {
         ok = dim[i] >= 0 && !__builtin_mul_overflow(*count, dim[i], count);
     }
-    const uint64_t most = (SIZE_MAX < INT64_MAX ? SIZE_MAX : (uint64_t)INT64_MAX) / 4;
+    const uint64_t max = (SIZE_MAX < INT64_MAX ? SIZE_MAX : (uint64_t)INT64_MAX) / 4;
     return ok && (uint64_t)*count <= SIZE_MAX / 4 &&
-           !__builtin_mul_overflow((size_t)*count, (size_t)(type >> 16), bytes) && *bytes <= most;
+           !__builtin_mul_overflow((size_t)*count, (size_t)(type >> 16), bytes) && *bytes <= max;
 }
 
 vta_status vta_item_tensor(vta_flow *flow, uint32_t type, uint32_t rank, const int64_t *dim, vta_item **out,
@@ -312,9 +312,9 @@ vta_status vta_call_ints(const vta_call *call, int64_t word, int64_t input, int6
         return VTA_OK;
     }
     const vta_item *t = call->in[input];
-    if (t->count > VTA_FLOW_MOST || vta_item_is_float(t)) {
+    if (t->count > VTA_FLOW_MAX || vta_item_is_float(t)) {
         return vta_call_refuse(call, "input %lld is to be at most %d integers, not %lld numbers",
-                               (long long)input, VTA_FLOW_MOST, (long long)t->count);
+                               (long long)input, VTA_FLOW_MAX, (long long)t->count);
     }
     for (int64_t i = 0; i < t->count; i++) {
         store[i] = vta_item_int(t, i);
@@ -368,10 +368,10 @@ void vta_copy_block(uint8_t *to, const int64_t *to_stride, const uint8_t *from, 
     }
 }
 
-vta_status vta_broadcast_dims(const vta_call *call, vta_item *const *items, int64_t count, int64_t least_rank,
+vta_status vta_broadcast_dims(const vta_call *call, vta_item *const *items, int64_t count, int64_t min_rank,
                               int64_t *rank, int64_t *dim)
 {
-    *rank = least_rank;
+    *rank = min_rank;
     for (int64_t k = 0; k < count; k++) {
         *rank = items[k] != NULL && items[k]->rank > *rank ? items[k]->rank : *rank;
     }

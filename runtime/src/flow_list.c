@@ -33,7 +33,7 @@ static vta_status sequence_of(const vta_call *call, const vta_item **out)
 }
 
 /* The place that input i names, 0 … most; `otherwise` where it is absent. */
-static vta_status place_of(const vta_call *call, int64_t i, int64_t count, int64_t most, int64_t otherwise,
+static vta_status place_of(const vta_call *call, int64_t i, int64_t count, int64_t max, int64_t otherwise,
                            int64_t *out)
 {
     *out = otherwise;
@@ -45,9 +45,9 @@ static vta_status place_of(const vta_call *call, int64_t i, int64_t count, int64
     }
     const int64_t given = vta_item_int(call->in[i], 0);
     *out = given < 0 ? given + count : given;
-    return *out >= 0 && *out <= most ? VTA_OK
-                                     : vta_call_refuse(call, "place %lld is outside of a sequence of %lld",
-                                                       (long long)given, (long long)count);
+    return *out >= 0 && *out <= max ? VTA_OK
+                                    : vta_call_refuse(call, "place %lld is outside of a sequence of %lld",
+                                                      (long long)given, (long long)count);
 }
 
 /* One more at the end: sequences that grow out of each other share one list with room behind, of which each

@@ -39,11 +39,11 @@ static int64_t place(const column *c, int64_t i)
 
 static double reduce_floats(const column *c, reduction how)
 {
-    double most = -(double)INFINITY;
+    double max = -(double)INFINITY;
     for (int64_t i = 0; how == LOG_SUM_EXP && i < c->count; i++) {
-        most = fmax(most, vta_item_float(c->t, place(c, i)));
+        max = fmax(max, vta_item_float(c->t, place(c, i)));
     }
-    const double shift = isfinite(most) ? most : 0;
+    const double shift = isfinite(max) ? max : 0;
     double sum = how == PROD ? 1.0 : how == MAX ? -(double)INFINITY : how == MIN ? (double)INFINITY : 0.0;
     for (int64_t i = 0; i < c->count; i++) {
         const double x = vta_item_float(c->t, place(c, i));
@@ -91,7 +91,7 @@ static int64_t reduce_ints(const column *c, reduction how)
 static vta_status reduced_axes(const vta_call *call, bool *marks)
 {
     const vta_item *t = call->in[0];
-    int64_t store[VTA_FLOW_MOST];
+    int64_t store[VTA_FLOW_MAX];
     int64_t keep_word;
     vta_list axes;
     (void)vta_call_list(call, 0, &keep_word);
@@ -306,26 +306,26 @@ static vta_status open_flat(const vta_call *call, lanes *out)
     return VTA_OK;
 }
 
-static void soften_lane(const lanes *l, int64_t lane, double most, bool is_log, vta_item *y)
+static void soften_lane(const lanes *l, int64_t lane, double max, bool is_log, vta_item *y)
 {
     double sum = 0;
     for (int64_t i = 0; i < l->size; i++) {
-        sum += exp(vta_item_float(l->t, lane_place(l, lane, i)) - most);
+        sum += exp(vta_item_float(l->t, lane_place(l, lane, i)) - max);
     }
     for (int64_t i = 0; i < l->size; i++) {
         const int64_t at = lane_place(l, lane, i);
-        const double x = vta_item_float(l->t, at) - most;
+        const double x = vta_item_float(l->t, at) - max;
         vta_item_set_float(y, at, is_log ? x - log(sum) : exp(x) / sum);
     }
 }
 
 /* The first of the largest. */
-static void harden_lane(const lanes *l, int64_t lane, double most, vta_item *y)
+static void harden_lane(const lanes *l, int64_t lane, double max, vta_item *y)
 {
     bool found = false;
     for (int64_t i = 0; i < l->size; i++) {
         const int64_t at = lane_place(l, lane, i);
-        const bool is_it = !found && vta_item_float(l->t, at) == most;
+        const bool is_it = !found && vta_item_float(l->t, at) == max;
         vta_item_set_float(y, at, is_it);
         found = found || is_it;
     }
@@ -335,14 +335,14 @@ static vta_status soften(vta_call *call, const lanes *l, softening how)
 {
     VTA_TRY(make(call, 0, l->t->type, l->t->rank, l->t->dim));
     for (int64_t lane = 0; lane < l->outer * l->inner && l->size > 0; lane++) {
-        double most = -(double)INFINITY;
+        double max = -(double)INFINITY;
         for (int64_t i = 0; i < l->size; i++) {
-            most = fmax(most, vta_item_float(l->t, lane_place(l, lane, i)));
+            max = fmax(max, vta_item_float(l->t, lane_place(l, lane, i)));
         }
         if (how == HARD) {
-            harden_lane(l, lane, most, call->out[0]);
+            harden_lane(l, lane, max, call->out[0]);
         } else {
-            soften_lane(l, lane, most, how == SOFT_LOG, call->out[0]);
+            soften_lane(l, lane, max, how == SOFT_LOG, call->out[0]);
         }
     }
     return VTA_OK;
@@ -649,8 +649,8 @@ typedef struct candidate {
 
 typedef struct suppression {
     const vta_item *boxes, *scores;
-    int64_t most;
-    double overlap, least;
+    int64_t max;
+    double overlap, min;
     bool centered;
     candidate *heap; /* of one class: those whose score is enough, the best on top */
     int64_t *chosen; /* triples */
@@ -734,7 +734,7 @@ static int64_t gather(suppression *s, int64_t first, int64_t boxes)
         const double score =
             floats != NULL ? (double)floats[first + i] : vta_item_float(s->scores, first + i);
         s->heap[count] = (candidate){score, i};
-        count += score > s->least;
+        count += score > s->min;
     }
     for (int64_t i = count / 2; i-- > 0;) {
         sink(s->heap, count, i);
@@ -747,7 +747,7 @@ static vta_status suppress_class(const vta_call *call, suppression *s, int64_t b
     const int64_t boxes = s->boxes->dim[1];
     const int64_t first = s->count;
     int64_t left = gather(s, (batch * s->scores->dim[1] + class) * boxes, boxes);
-    while (left > 0 && s->count - first < s->most) {
+    while (left > 0 && s->count - first < s->max) {
         const int64_t best = s->heap[0].box;
         s->heap[0] = s->heap[--left];
         sink(s->heap, left, 0);
@@ -782,9 +782,9 @@ vta_status vta_flow_nms(vta_call *call)
         s.scores->dim[2] != b->dim[1]) {
         return vta_call_refuse(call, "boxes are [batch, boxes, 4], scores [batch, classes, boxes]");
     }
-    s.most = vta_call_has(call, 2) && call->in[2]->count > 0 ? vta_item_int(call->in[2], 0) : 0;
+    s.max = vta_call_has(call, 2) && call->in[2]->count > 0 ? vta_item_int(call->in[2], 0) : 0;
     s.overlap = number_or(call, 3, 0);
-    s.least = number_or(call, 4, -(double)INFINITY);
+    s.min = number_or(call, 4, -(double)INFINITY);
     s.heap = calloc((size_t)b->dim[1] + 1, sizeof *s.heap);
     if (s.heap == NULL) {
         return vta_no_memory(call->diag);

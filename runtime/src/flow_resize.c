@@ -17,7 +17,7 @@ enum { NEAREST, LINEAR, CUBIC };
 enum { HALF, HALF_TORCH, CORNERS, ASYMMETRIC, CROP, HALF_SYMMETRIC, HALF_TF };
 enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
 enum { STRETCH, NOT_LARGER };
-enum { MOST_WEIGHTS = 1 << 26 };
+enum { MAX_WEIGHTS = 1 << 26 };
 
 typedef struct axis_table {
     int64_t from, to, taps, stride;
@@ -192,8 +192,8 @@ static vta_status fill_axis(resizing *r, axis_table *t)
               : r->antialias               ? 2 * (int64_t)ceil((r->mode == CUBIC ? 2.0 : 1.0) / stretch) + 1
               : r->mode == CUBIC           ? 4
                                            : 2;
-    if (t->taps > MOST_WEIGHTS || t->to > MOST_WEIGHTS / t->taps) {
-        return vta_call_refuse(r->call, "an axis of more than %d weights", MOST_WEIGHTS);
+    if (t->taps > MAX_WEIGHTS || t->to > MAX_WEIGHTS / t->taps) {
+        return vta_call_refuse(r->call, "an axis of more than %d weights", MAX_WEIGHTS);
     }
     const size_t count = (size_t)(t->to * t->taps) + 1;
     t->place = calloc(count, sizeof *t->place);

@@ -84,7 +84,7 @@ vta_status vta_flow_reshape(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));
     const vta_item *t = call->in[0];
-    int64_t store[VTA_FLOW_MOST];
+    int64_t store[VTA_FLOW_MAX];
     int64_t dim[VTA_FLOW_RANK];
     int64_t known = 1;
     int64_t open = -1;
@@ -141,7 +141,7 @@ vta_status vta_flow_squeeze(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));
     const vta_item *t = call->in[0];
-    int64_t store[VTA_FLOW_MOST];
+    int64_t store[VTA_FLOW_MAX];
     int64_t dim[VTA_FLOW_RANK];
     bool gone[VTA_FLOW_RANK];
     int64_t rank = 0;
@@ -163,7 +163,7 @@ vta_status vta_flow_unsqueeze(vta_call *call)
 {
     VTA_TRY(vta_call_needs(call, 1));
     const vta_item *t = call->in[0];
-    int64_t store[VTA_FLOW_MOST];
+    int64_t store[VTA_FLOW_MAX];
     int64_t dim[VTA_FLOW_RANK];
     bool added[VTA_FLOW_RANK];
     vta_list axes;
@@ -219,7 +219,7 @@ enum { STARTS, ENDS, AXES, STEPS, SLICE_LISTS };
 /* The part of its input that a slice takes: the first element, sizes, and strides from that element on. */
 typedef struct slice {
     vta_list given[SLICE_LISTS]; /* a count below 0: absent */
-    int64_t store[SLICE_LISTS][VTA_FLOW_MOST];
+    int64_t store[SLICE_LISTS][VTA_FLOW_MAX];
     int64_t first;
     int64_t dim[VTA_FLOW_RANK], stride[VTA_FLOW_RANK];
 } slice;
@@ -361,7 +361,7 @@ vta_status vta_flow_split(vta_call *call)
     VTA_TRY(vta_call_needs(call, 1));
     const vta_item *t = call->in[0];
     const int64_t outputs = call->insn->outputs.count;
-    int64_t store[VTA_FLOW_MOST];
+    int64_t store[VTA_FLOW_MAX];
     int64_t axis;
     vta_list sizes;
     VTA_TRY(vta_call_axis(call, vta_call_word(call, 0), t->rank, &axis));
@@ -529,7 +529,7 @@ static void pad_from(const padding *p, uint32_t axis, int64_t from, int64_t to)
 static vta_status read_pads(const vta_call *call, padding *p, int64_t *dim)
 {
     const vta_item *t = p->t;
-    int64_t store[2][VTA_FLOW_MOST];
+    int64_t store[2][VTA_FLOW_MAX];
     vta_list pads;
     vta_list axes;
     VTA_TRY(vta_call_ints(call, 1, 1, store[0], &pads));

@@ -184,12 +184,12 @@ static splitting split_of(const vta_call *call, const vta_item *x, int64_t i, co
 {
     size_t length;
     const char *text = vta_text_at(call->flow, vta_item_int(x, i), &length);
-    const int64_t most = vta_call_word(call, 0);
+    const int64_t max = vta_call_word(call, 0);
     return (splitting){.at = text,
                        .end = text + length,
                        .mark = mark,
                        .mark_size = size,
-                       .left = most < 0 ? INT64_MAX : most,
+                       .left = max < 0 ? INT64_MAX : max,
                        .open = true};
 }
 

@@ -163,7 +163,7 @@ vta_status vta_flow_pack(vta_call *call)
     return VTA_OK;
 }
 
-enum { MOST_DEPTH = 4 };
+enum { MAX_DEPTH = 4 };
 
 typedef struct parcel {
     const vta_call *call;
@@ -231,7 +231,7 @@ static vta_status take_item(parcel *p, int depth, vta_item **out)
     }
     const int64_t count = kind == VTA_FLOW_SEQUENCE ? next_word(p) : 0;
     if ((kind != VTA_FLOW_SEQUENCE && kind != VTA_FLOW_NOTHING) || count < 0 || count > p->end - p->at ||
-        depth >= MOST_DEPTH) {
+        depth >= MAX_DEPTH) {
         return cut_off(p);
     }
     VTA_TRY(vta_item_sequence(p->call->flow, count, out, p->call->diag));

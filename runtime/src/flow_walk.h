@@ -73,7 +73,7 @@ typedef struct vta_flow {
     vta_segment *segments;
     vta_block *blocks;
     vta_flow_end *inputs, *outputs;
-    uint64_t used, most; /* bytes of all items, and what they may come to */
+    uint64_t used, max; /* bytes of all items, and what they may come to */
     uint32_t depth;
     vta_text **texts;     /* flow_text.h */
     uint32_t *text_slots; /* where a text is found, by its hash: its number + 1; twice as many */
@@ -139,7 +139,7 @@ double vta_call_float(const vta_call *call, int64_t i);
 vta_list vta_call_list(const vta_call *call, int64_t i, int64_t *next);
 /* The list at word i or, where that is absent, the integers of input `input`; count -1: neither. `store` has
  * room for VTA_FLOW_MOST of them. */
-enum { VTA_FLOW_MOST = 64 };
+enum { VTA_FLOW_MAX = 64 };
 vta_status vta_call_ints(const vta_call *call, int64_t word, int64_t input, int64_t *store, vta_list *out);
 
 int64_t vta_item_int(const vta_item *t, int64_t i);
@@ -160,7 +160,7 @@ void vta_row_strides(const int64_t *dim, uint32_t rank, int64_t *stride);
 /* `t` as it broadcasts to these sizes; itself, held, where they are its own. */
 vta_status vta_item_broadcast(vta_flow *flow, vta_item *t, uint32_t rank, const int64_t *dim, vta_item **out,
                               vta_diag *diag);
-vta_status vta_broadcast_dims(const vta_call *call, vta_item *const *items, int64_t count, int64_t least_rank,
+vta_status vta_broadcast_dims(const vta_call *call, vta_item *const *items, int64_t count, int64_t min_rank,
                               int64_t *rank, int64_t *dim);
 /* A tensor of the same elements under other sizes. */
 vta_status vta_item_view(vta_flow *flow, vta_item *t, uint32_t rank, const int64_t *dim, vta_item **out,

@@ -18,7 +18,7 @@
 
 #include "flow_walk.h"
 
-enum { WORDS = 8, PER_AXIS = 6, MOST_AXES = VTA_FLOW_RANK - 2 };
+enum { WORDS = 8, PER_AXIS = 6, MAX_AXES = VTA_FLOW_RANK - 2 };
 
 typedef struct window {
     vta_call *call;
@@ -26,13 +26,13 @@ typedef struct window {
     const vta_item *x, *y;
     vta_item *from, *to; /* the tile's */
     uint32_t axes;
-    int64_t kernel[MOST_AXES], stride[MOST_AXES], dilation[MOST_AXES], begin[MOST_AXES], end[MOST_AXES];
-    int64_t spread[MOST_AXES], size[MOST_AXES]; /* of the input's places: apart, and in all */
-    int64_t extent[MOST_AXES];                  /* of the output */
+    int64_t kernel[MAX_AXES], stride[MAX_AXES], dilation[MAX_AXES], begin[MAX_AXES], end[MAX_AXES];
+    int64_t spread[MAX_AXES], size[MAX_AXES]; /* of the input's places: apart, and in all */
+    int64_t extent[MAX_AXES];                 /* of the output */
     uint8_t pad[8];
     bool pad_is_zero, planes;
-    int64_t first, count;  /* planes of x in the tile */
-    int64_t at[MOST_AXES]; /* first place of the tile's output */
+    int64_t first, count; /* planes of x in the tile */
+    int64_t at[MAX_AXES]; /* first place of the tile's output */
 } window;
 
 static int64_t axis_word(const window *w, uint32_t axis, int64_t i)
@@ -62,9 +62,9 @@ static void pad_same(window *w, uint32_t i, bool upper)
     const int64_t size = w->size[i];
     const int64_t extent = (size + w->stride[i] - 1) / w->stride[i];
     const int64_t total = (extent - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - size;
-    const int64_t least = total > 0 ? total : 0;
-    w->begin[i] = upper ? least / 2 : least - least / 2;
-    w->end[i] = least - w->begin[i];
+    const int64_t min = total > 0 ? total : 0;
+    w->begin[i] = upper ? min / 2 : min - min / 2;
+    w->end[i] = min - w->begin[i];
 }
 
 static vta_status measure_axis(window *w, uint32_t i)
@@ -84,11 +84,11 @@ static vta_status measure_axis(window *w, uint32_t i)
     w->dilation[i] = axis_word(w, i, 2);
     w->begin[i] = axis_word(w, i, 3);
     w->end[i] = axis_word(w, i, 4);
-    const int64_t most = INT64_C(1) << 33;
+    const int64_t max = INT64_C(1) << 33;
     const int64_t reaching = 1 << 16; /* the compiler's own bound is lower */
     if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] > reaching ||
-        w->stride[i] > reaching || w->dilation[i] > reaching || w->begin[i] < -most || w->begin[i] > most ||
-        w->end[i] < -most || w->end[i] > most) {
+        w->stride[i] > reaching || w->dilation[i] > reaching || w->begin[i] < -max || w->begin[i] > max ||
+        w->end[i] < -max || w->end[i] > max) {
         return damaged(w->call);
     }
     if (mode != 0) {
@@ -185,7 +185,7 @@ static vta_status read_words(window *w)
     const vta_call *call = w->call;
     VTA_TRY(vta_call_needs(call, call->insn->inputs.count));
     const int64_t axes = vta_call_word(call, 2);
-    if (call->insn->inputs.count < 1 || call->insn->outputs.count != 1 || axes < 1 || axes > MOST_AXES) {
+    if (call->insn->inputs.count < 1 || call->insn->outputs.count != 1 || axes < 1 || axes > MAX_AXES) {
         return damaged(call);
     }
     w->axes = (uint32_t)axes;
@@ -339,9 +339,9 @@ static vta_status tile_region(window *w, int which, const int64_t *low, const in
 /* Large tiles where they fit whole; a slab of small ones behind them on each axis. */
 static vta_status tile_planes(window *w)
 {
-    int64_t low[MOST_AXES] = {0};
-    int64_t high[MOST_AXES];
-    int64_t large[MOST_AXES] = {0};
+    int64_t low[MAX_AXES] = {0};
+    int64_t high[MAX_AXES];
+    int64_t large[MAX_AXES] = {0};
     for (uint32_t i = 0; i < w->axes; i++) {
         const int64_t step = tile_output(w, 0)->dim[2 + i];
         large[i] = high[i] = w->extent[i] / step * step;

@@ -492,11 +492,11 @@ static vta_status here_run(void *self, bool profiled, vta_diag *diag)
 
 /* Gives an input that the model leaves open a size. */
 /* The sizes that an axis may have: one, a range (vta/flow.h: least | most << 31), or any. */
-static void sizes_of(int64_t word, int64_t *least, int64_t *most)
+static void sizes_of(int64_t word, int64_t *min, int64_t *max)
 {
     const int64_t range = -2 - word;
-    *least = word >= 0 ? word : word == -1 ? 0 : range & 0x7fffffff;
-    *most = word >= 0 ? word : word == -1 ? INT64_MAX : range >> 31;
+    *min = word >= 0 ? word : word == -1 ? 0 : range & 0x7fffffff;
+    *max = word >= 0 ? word : word == -1 ? INT64_MAX : range >> 31;
 }
 
 static vta_status open_shape(const vta_flow_end *end, const char *name, uint32_t rank, const int64_t *dim,
@@ -508,17 +508,17 @@ static vta_status open_shape(const vta_flow_end *end, const char *name, uint32_t
                         (long long)(end->rank >= 0 ? end->rank : VTA_ARTIFACT_MAX_RANK), rank);
     }
     for (uint32_t k = 0; k < rank; k++) {
-        int64_t least;
-        int64_t most;
-        sizes_of(end->rank < 0 ? -1 : end->dim[k], &least, &most);
-        if (dim[k] != least && least == most) {
+        int64_t min;
+        int64_t max;
+        sizes_of(end->rank < 0 ? -1 : end->dim[k], &min, &max);
+        if (dim[k] != min && min == max) {
             return vta_fail(diag, VTA_RANGE, "input '%s': axis %u is %lld; the model was compiled for %lld",
-                            name, k, (long long)dim[k], (long long)least);
+                            name, k, (long long)dim[k], (long long)min);
         }
-        if (dim[k] < least || dim[k] > most) {
+        if (dim[k] < min || dim[k] > max) {
             return vta_fail(diag, VTA_RANGE,
                             "input '%s': axis %u is %lld; the model was compiled for %lld to %lld", name, k,
-                            (long long)dim[k], (long long)least, (long long)most);
+                            (long long)dim[k], (long long)min, (long long)max);
         }
         if (__builtin_mul_overflow(*bytes, (uint64_t)dim[k], bytes) || *bytes > INT64_MAX / 2) {
             return vta_fail(diag, VTA_RANGE, "input '%s' has more bytes than can be counted", name);

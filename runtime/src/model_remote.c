@@ -93,9 +93,9 @@ static const char *take_text(elsewhere *m, vta_content *in)
 }
 
 /* Room for `count` rows of `size` bytes, each of which takes at least `least` of the content. */
-static void *take_rows(elsewhere *m, vta_content *in, uint32_t count, size_t least, size_t size)
+static void *take_rows(elsewhere *m, vta_content *in, uint32_t count, size_t min, size_t size)
 {
-    in->bad = in->bad || count > (size_t)(in->end - in->at) / least;
+    in->bad = in->bad || count > (size_t)(in->end - in->at) / min;
     void *rows = vta_arena_array(&m->arena, in->bad ? 1 : (size_t)count + 1, size);
     in->bad = in->bad || rows == NULL;
     return rows;

@@ -8,7 +8,7 @@
 
 #include "vta/room.h"
 
-enum { LEAST_BYTES = 4 << 20 };
+enum { MIN_BYTES = 4 << 20 };
 
 #define SETTINGS "/sys/kernel/mm/transparent_hugepage/"
 
@@ -42,13 +42,13 @@ static bool may_take(uint64_t bytes, size_t page)
 {
     const char *wanted = getenv("VTA_HUGE_PAGES");
     return sizeof(void *) > 4 && (wanted == NULL || strcmp(wanted, "0") != 0) && page != 0 &&
-           bytes >= LEAST_BYTES && bytes / 2 >= page && bytes <= vta_room_available() / 2;
+           bytes >= MIN_BYTES && bytes / 2 >= page && bytes <= vta_room_available() / 2;
 }
 
 bool vta_pages_take(uint64_t bytes, vta_pages *out)
 {
     *out = (vta_pages){0};
-    const size_t page = bytes >= LEAST_BYTES ? page_bytes() : 0;
+    const size_t page = bytes >= MIN_BYTES ? page_bytes() : 0;
     if (!may_take(bytes, page)) {
         return false;
     }

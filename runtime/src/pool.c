@@ -16,7 +16,7 @@
 #include "vta/fail.h"
 #include "vta/hold.h"
 
-enum { MOST_THREADS = 256 };
+enum { MAX_THREADS = 256 };
 
 /* Looks at what another thread is about to change, before a wait that costs a system call and, at its end,
  * tens of microseconds: layers follow each other within less. */
@@ -105,7 +105,7 @@ static void *worker_main(void *argument)
 vta_status vta_pool_create(uint32_t threads, vta_pool **out, vta_diag *diag)
 {
     *out = NULL;
-    threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
     vta_pool *pool = calloc(1, sizeof *pool);
     struct worker *workers = calloc(threads, sizeof *workers);
     if (pool == NULL || workers == NULL) {
@@ -203,9 +203,9 @@ uint32_t vta_pool_default_threads(void)
 {
     const char *given = getenv("VTAC_THREADS");
     const long asked = given == NULL ? 0 : strtol(given, NULL, 10);
-    if (asked >= 1 && asked <= MOST_THREADS) {
+    if (asked >= 1 && asked <= MAX_THREADS) {
         return (uint32_t)asked;
     }
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (uint32_t)cores;
+    return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (uint32_t)cores;
 }

@@ -19,12 +19,12 @@ static const char usage[] =
     "are made those of VALUE first; a word that has them already is not written.\n"
     "The memory is /dev/mem below the folder VTA_ROOT (default: /).\n";
 
-static bool read_number(const char *text, uint64_t most, uint64_t *out)
+static bool read_number(const char *text, uint64_t max, uint64_t *out)
 {
     char *end;
     errno = 0;
     *out = strtoull(text, &end, 0);
-    return errno == 0 && end != text && *end == '\0' && *text != '-' && *out <= most;
+    return errno == 0 && end != text && *end == '\0' && *text != '-' && *out <= max;
 }
 
 static int access_word(uint64_t address, bool writes, uint32_t mask, uint32_t value)

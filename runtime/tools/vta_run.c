@@ -19,11 +19,11 @@
 #include "vta/str.h"
 #include "vta/untrusted.h"
 
-enum { MOST_INPUTS = 64, PREFIX = 10 /* of .npy: magic, version, size of the header */ };
+enum { MAX_INPUTS = 64, PREFIX = 10 /* of .npy: magic, version, size of the header */ };
 
 typedef struct request {
     const char *model, *device, *output_dir;
-    const char *inputs[MOST_INPUTS];
+    const char *inputs[MAX_INPUTS];
     uint32_t input_count;
     unsigned long repeat, threads;
     bool profile, doctor;
@@ -250,7 +250,7 @@ static int parse(int argc, char **argv, request *r)
             r->device = argv[++i];
         } else if (strcmp(word, "--output-dir") == 0) {
             r->output_dir = argv[++i];
-        } else if (strcmp(word, "--input") == 0 && r->input_count < MOST_INPUTS) {
+        } else if (strcmp(word, "--input") == 0 && r->input_count < MAX_INPUTS) {
             r->inputs[r->input_count++] = argv[++i];
         } else if (strcmp(word, "--repeat") == 0 || strcmp(word, "--threads") == 0) {
             unsigned long *value = strcmp(word, "--repeat") == 0 ? &r->repeat : &r->threads;

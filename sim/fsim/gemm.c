@@ -194,10 +194,10 @@ static uint32_t list_rows(const vta_fsim *f, uint32_t dst, uint32_t src, uint32_
 static void call(const vta_fsim *f, const fsim_gemm *job)
 {
     enum { STEPS = 1 << 19 };
-    const uint32_t most = job->terms > STEPS / 8 ? 8 : STEPS / job->terms;
+    const uint32_t max = job->terms > STEPS / 8 ? 8 : STEPS / job->terms;
     fsim_gemm piece = *job;
-    for (uint32_t r = 0; r < job->rows && !fsim_stopped(f); r += most) {
-        piece.rows = job->rows - r < most ? job->rows - r : most;
+    for (uint32_t r = 0; r < job->rows && !fsim_stopped(f); r += max) {
+        piece.rows = job->rows - r < max ? job->rows - r : max;
         piece.row_acc = job->row_acc + r;
         piece.row_inp = job->row_inp + r;
         f->kernel->gemm(&f->mem, &piece);

@@ -16,9 +16,9 @@
 #    include "kernel_wide.h"
 
 #    if defined(__aarch64__)
-enum { ROWS_MOST = 4 }; /* 32 vector registers */
+enum { ROWS_MAX = 4 }; /* 32 vector registers */
 #    else
-enum { ROWS_MOST = 2 }; /* 16 */
+enum { ROWS_MAX = 2 }; /* 16 */
 #    endif
 
 static bool supported(void)
@@ -83,8 +83,8 @@ INLINE void block(const fsim_memory *m, const fsim_gemm *job, uint32_t first, ui
 INLINE void blocks(const fsim_memory *m, const fsim_gemm *job, uint32_t lane, const int vecs)
 {
     uint32_t r = 0;
-    for (; job->rows - r >= ROWS_MOST; r += ROWS_MOST) {
-        block(m, job, r, lane, ROWS_MOST, vecs);
+    for (; job->rows - r >= ROWS_MAX; r += ROWS_MAX) {
+        block(m, job, r, lane, ROWS_MAX, vecs);
     }
     for (; r < job->rows; r++) {
         block(m, job, r, lane, 1, vecs);

@@ -31,11 +31,11 @@ vta_error vta_fsim_decode_uops(vta_fsim *f, uint32_t begin, uint32_t end)
 
 uint64_t vta_fsim_reach(const fsim_nest *nest, const uint32_t *list, uint32_t out, uint32_t in)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (uint32_t k = 0; k < nest->uops; k++) {
-        most = list[k] > most ? list[k] : most;
+        max = list[k] > max ? list[k] : max;
     }
-    return most + (uint64_t)(nest->iter_out - 1) * out + (uint64_t)(nest->iter_in - 1) * in;
+    return max + (uint64_t)(nest->iter_out - 1) * out + (uint64_t)(nest->iter_in - 1) * in;
 }
 
 static bool all_written(const uint8_t *written, const uint32_t *list, uint32_t count)

@@ -63,13 +63,13 @@ static int worker_of(const vta_insn *insn)
     return alu ? (int)THE_ALU : (int)vta_insn_unit(insn);
 }
 
-static uint64_t most_of(const uint64_t *busy)
+static uint64_t max_of(const uint64_t *busy)
 {
-    uint64_t most = 0;
+    uint64_t max = 0;
     for (int w = 0; w < WORKERS; w++) {
-        most = busy[w] > most ? busy[w] : most;
+        max = busy[w] > max ? busy[w] : max;
     }
-    return most;
+    return max;
 }
 
 /* -- tokens */
@@ -169,19 +169,19 @@ static vta_status decode(const vta_config *config, const uint8_t *program, vta_c
             (uint8_t)((insn.pop_prev != 0 ? PART_POP_PREV : 0) | (insn.pop_next != 0 ? PART_POP_NEXT : 0) |
                       (insn.push_prev != 0 ? PART_PUSH_PREV : 0) |
                       (insn.push_next != 0 ? PART_PUSH_NEXT : 0));
-        p->cost = done + most_of(busy);
+        p->cost = done + max_of(busy);
         p->work = p->cost + WORK_OF_ALU * alu;
         const uint64_t cost = cost_of(config, &insn);
         const int worker = worker_of(&insn);
         busy[worker] += cost;
         alu += worker == THE_ALU ? cost : 0;
         if (i % CHUNK == CHUNK - 1) {
-            done += most_of(busy);
+            done += max_of(busy);
             memset(busy, 0, sizeof busy);
         }
     }
-    cuts->insns[cuts->count].cost = done + most_of(busy);
-    cuts->insns[cuts->count].work = done + most_of(busy) + WORK_OF_ALU * alu;
+    cuts->insns[cuts->count].cost = done + max_of(busy);
+    cuts->insns[cuts->count].work = done + max_of(busy) + WORK_OF_ALU * alu;
     return VTA_OK;
 }
 

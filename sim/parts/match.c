@@ -158,13 +158,13 @@ static bool is_same_stretch(const vta_stretch *a, const vta_stretch *b)
 
 /* Follows both runs while they are alike; `stop` is the first mark at which they differ. */
 static bool go_alike(const vta_part_run *here, const vta_part_run *there, const mark *a, const mark *b,
-                     uint64_t least, uint64_t *cycles, uint64_t *stop)
+                     uint64_t min, uint64_t *cycles, uint64_t *stop)
 {
     uint64_t i = a->stretch;
     uint64_t j = b->stretch;
     *cycles = 0;
     for (; i < here->count && j < there->count; i++, j++) {
-        if (*cycles >= least && i > a->gone && j > b->gone) {
+        if (*cycles >= min && i > a->gone && j > b->gone) {
             return true;
         }
         if (!is_same_stretch(&here->stretches[i], &there->stretches[j])) {
@@ -177,7 +177,7 @@ static bool go_alike(const vta_part_run *here, const vta_part_run *there, const 
 }
 
 static void find(const vta_part_run *here, const vta_part_run *there, const marks *a, const marks *b,
-                 uint64_t from, uint64_t least, vta_match *out)
+                 uint64_t from, uint64_t min, vta_match *out)
 {
     size_t i = 0;
     uint64_t stop = from; /* nothing before it comes into question */
@@ -193,7 +193,7 @@ static void find(const vta_part_run *here, const vta_part_run *there, const mark
         if (y->insn < there->part.start || x->stretch < stop || !is_same_machine(x, y)) {
             continue;
         }
-        out->found = go_alike(here, there, x, y, least, &out->cycles, &stop);
+        out->found = go_alike(here, there, x, y, min, &out->cycles, &stop);
         out->insn = x->insn;
         out->here = x->stretch;
         out->there = y->stretch;
@@ -201,7 +201,7 @@ static void find(const vta_part_run *here, const vta_part_run *there, const mark
     }
 }
 
-vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t from, uint64_t least,
+vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t from, uint64_t min,
                            vta_match *out, vta_diag *diag)
 {
     marks a = {0};
@@ -209,7 +209,7 @@ vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, 
     *out = (vta_match){0};
     const bool good = follow(here, &a) && follow(there, &b);
     if (good) {
-        find(here, there, &a, &b, from, least, out);
+        find(here, there, &a, &b, from, min, out);
     }
     free(a.items);
     free(b.items);

@@ -24,10 +24,10 @@ struct vta_cuts {
 };
 
 /* Instructions that are put over a program; the first that could not be encoded fails them all. */
-enum { PATCH_MOST = 4 * VTA_TOKEN_CAPACITY + 32 };
+enum { PATCH_MAX = 4 * VTA_TOKEN_CAPACITY + 32 };
 typedef struct vta_patch {
     const vta_config *config;
-    vta_word words[PATCH_MOST];
+    vta_word words[PATCH_MAX];
     uint32_t count;
     vta_status status;
     vta_diag *diag;

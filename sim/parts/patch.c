@@ -20,7 +20,7 @@ vta_patch *vta_patch_create(const vta_config *config, vta_diag *diag)
 
 void vta_patch_add(vta_patch *p, const vta_insn *insn)
 {
-    if (p->status == VTA_OK && p->count == PATCH_MOST) {
+    if (p->status == VTA_OK && p->count == PATCH_MAX) {
         p->status =
             vta_fail(p->diag, VTA_UNSUPPORTED, "too many tokens are under way where a program is cut");
     }

@@ -153,7 +153,7 @@ static int is_cpp(const struct dirent *item)
 /* Verilator's run-time library, and what writes waves. */
 static const char *const runtime_sources[] = {"verilated.cpp", "verilated_threads.cpp"};
 static const char waves_source[] = "verilated_fst_c.cpp";
-enum { RUNTIME_SOURCES = sizeof runtime_sources / sizeof runtime_sources[0], MOST_COMMANDS = 16 };
+enum { RUNTIME_SOURCES = sizeof runtime_sources / sizeof runtime_sources[0], MAX_COMMANDS = 16 };
 
 /* The generated files as two: what runs in every cycle, and the rest. */
 static vta_status write_units(build_job *job)
@@ -301,7 +301,7 @@ static uint32_t c_count(const build_job *job)
 
 static vta_status compile(const compiler *c)
 {
-    build_command commands[MOST_COMMANDS];
+    build_command commands[MAX_COMMANDS];
     char path[BUILD_PATH], object[BUILD_PATH];
     uint32_t count = 0;
     if (vta_build_path(path, "%s/model_slow.cc", c->job->work)) {

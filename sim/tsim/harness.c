@@ -333,7 +333,7 @@ static void record(void *self, uint64_t starts)
 {
     vta_recorder *r = &((harness *)self)->recorder;
     r->on = true;
-    r->most_starts = starts;
+    r->max_starts = starts;
 }
 
 static const vta_stretch *recording(void *self, uint64_t *count)

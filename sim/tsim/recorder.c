@@ -75,7 +75,7 @@ bool vta_recorder_cycle(vta_recorder *r, const vta_pins_in *in, const vta_pins_o
         last->bus = mix_port(last->bus, &in->axi, &out->axi);
     }
     r->starts += out->debug >> (VTA_DEBUG_START + COMPUTE) & 1;
-    const bool over = r->most_starts != 0 && r->starts >= r->most_starts;
+    const bool over = r->max_starts != 0 && r->starts >= r->max_starts;
     r->running = r->running && !over;
     return over;
 }

@@ -10,8 +10,8 @@
 typedef struct vta_recorder {
     vta_stretch *stretches;
     uint64_t count, capacity;
-    uint64_t starts, most_starts; /* of compute: so far, and with which the run counts as ended; 0: never */
-    bool on, running, failed;     /* failed: without memory; what there is, is not whole */
+    uint64_t starts, max_starts; /* of compute: so far, and with which the run counts as ended; 0: never */
+    bool on, running, failed;    /* failed: without memory; what there is, is not whole */
 } vta_recorder;
 
 void vta_recorder_free(vta_recorder *r);

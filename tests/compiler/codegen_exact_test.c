@@ -20,7 +20,7 @@
 #include "run_graph.h"
 #include "vtac/onnx.h"
 
-static const double MOST_OFF = 1e-4;
+static const double MAX_OFF = 1e-4;
 
 /* A model whose values are all outputs, and the case that it has run. */
 typedef struct opened {
@@ -159,7 +159,7 @@ static void layers_give_what_the_formula_says(void **state)
     }
     print_message("all: %lld of %lld integers off, by %d at most\n", (long long)all.off,
                   (long long)all.integers, all.worst);
-    assert_true((double)all.off <= MOST_OFF * (double)all.integers);
+    assert_true((double)all.off <= MAX_OFF * (double)all.integers);
     assert_true(all.worst <= 1);
 }
 

@@ -75,8 +75,8 @@ static double ulps(double got, long double exact, int bits, double floor)
 {
     int exponent = 0;
     (void)frexpl(fmaxl(fabsl(exact), (long double)floor), &exponent);
-    const int least = bits == 24 ? -125 : -1021; /* of normal numbers */
-    const long double unit = ldexpl(1.0L, (exponent < least ? least : exponent) - bits);
+    const int min = bits == 24 ? -125 : -1021; /* of normal numbers */
+    const long double unit = ldexpl(1.0L, (exponent < min ? min : exponent) - bits);
     return (double)(fabsl((long double)got - exact) / unit);
 }
 
@@ -155,10 +155,10 @@ static void check_type(const char *type, bool wide)
     }
     bool good = true;
     for (uint32_t f = 0; f < FUNCTIONS; f++) {
-        const double most = wide ? functions[f].f64_ulp : functions[f].f32_ulp;
+        const double max = wide ? functions[f].f64_ulp : functions[f].f32_ulp;
         print_message("%s %-8s %.2f ulp at %.9g (at most %g)\n", type, functions[f].op, worst[f], where[f],
-                      most);
-        good = good && worst[f] <= most;
+                      max);
+        good = good && worst[f] <= max;
     }
     assert_true(good);
     vta_model_destroy(model);

@@ -33,7 +33,7 @@ static char library[TEMPORARY_PATH];
  * With these two as the references have them, all 6049 are equal; ONNX Runtime's own integer kernels (its
  * optimizations on) leave one of them as well. That ours are the formula's, in every layer, is what
  * codegen_exact_test.c shows. */
-static const double MOST_OFF = 1e-4;
+static const double MAX_OFF = 1e-4;
 static size_t quantized_values;
 static size_t quantized_off;
 
@@ -119,7 +119,7 @@ static void models_give_their_reference_outputs(void **state)
         run_model(&golden_models[i]);
     }
     print_message("quantized outputs: %zu of %zu differ\n", quantized_off, quantized_values);
-    assert_true((double)quantized_off <= ceil(MOST_OFF * (double)quantized_values));
+    assert_true((double)quantized_off <= ceil(MAX_OFF * (double)quantized_values));
 }
 
 /* A tensor of a serialized TensorProto: owned floats. */

@@ -22,7 +22,7 @@
 #include "seed.h"
 #include "vtac/loop.h"
 
-enum { ELEMENTS = 4100, BUFFERS = 5, VARIABLES = 256, NESTS = 400, MOST = 96 };
+enum { ELEMENTS = 4100, BUFFERS = 5, VARIABLES = 256, NESTS = 400, MAX = 96 };
 
 /* ---- running a nest, statement by statement */
 
@@ -332,7 +332,7 @@ static void same_results(const vtac_kernel *k, const vtac_nest_schedule *s, cons
 static uint32_t check_nest(uint64_t seed, uint32_t kinds[5])
 {
     static machine before[2];
-    vtac_nest_schedule legal[MOST];
+    vtac_nest_schedule legal[MAX];
     uint32_t count = 1;
     for (uint32_t i = 0; i < count; i++) {
         vta_arena arena = {0};
@@ -341,7 +341,7 @@ static uint32_t check_nest(uint64_t seed, uint32_t kinds[5])
         make_nest(&k, &arena, &r);
         assert_int_equal(vtac_kernel_verify(&k, NULL), VTA_OK);
         if (i == 0) {
-            count = vtac_nest_schedules(&k, legal, MOST);
+            count = vtac_nest_schedules(&k, legal, MAX);
             run(&before[0], &k, seed * 2);
             run(&before[1], &k, seed * 2 + 1);
         }

@@ -33,7 +33,7 @@ static char library[TEMPORARY_PATH];
 
 static const char *const hosts[] = {"x86-64-v2", "x86-64-v3",   "x86-64-avxvnni",
                                     "x86-64-v4", "x86-64-vnni", "host"};
-enum { HOSTS = sizeof hosts / sizeof hosts[0], MOST_INPUTS = 9 };
+enum { HOSTS = sizeof hosts / sizeof hosts[0], MAX_INPUTS = 9 };
 
 typedef struct operand {
     vtac_dtype dtype;
@@ -47,7 +47,7 @@ typedef struct operand {
 
 typedef struct problem {
     vtac_op op;
-    operand in[MOST_INPUTS];
+    operand in[MAX_INPUTS];
     uint32_t count;
     bool turned[2];
     int64_t m, n, k, batches; /* of the result */
@@ -93,11 +93,11 @@ static void add_scale(problem *p, uint32_t rank, const int64_t *dim, bool known,
     o->high = 2.0 * low;
 }
 
-static int64_t some_size(rng *r, int64_t most)
+static int64_t some_size(rng *r, int64_t max)
 {
     return rng_percent(r, 20)   ? 1
-           : rng_percent(r, 30) ? 8 * rng_between(r, 1, most / 8)
-                                : rng_between(r, 1, most);
+           : rng_percent(r, 30) ? 8 * rng_between(r, 1, max / 8)
+                                : rng_between(r, 1, max);
 }
 
 static void make_problem(problem *p, rng *r, bool large, bool floats)
@@ -203,7 +203,7 @@ static vtac_value_id turn(problem *p, vtac_value_id x, uint32_t rank)
 static void build(problem *p, rng *r)
 {
     vta_diag diag = {0};
-    vtac_value_id ids[MOST_INPUTS];
+    vtac_value_id ids[MAX_INPUTS];
     p->graph = vtac_graph_create("product");
     assert_non_null(p->graph);
     for (uint32_t i = 0; i < p->count; i++) {

@@ -24,7 +24,7 @@
 #include "vtac/graph.h"
 #include "vtac/schedules.h"
 
-enum { AXES = 3, MOST = 10 };
+enum { AXES = 3, MAX = 10 };
 
 static uint64_t base_seed;
 static unsigned long network_count = 40;
@@ -47,7 +47,7 @@ typedef struct volume {
 
 typedef struct net {
     vtac_graph *graph;
-    volume v[MOST];
+    volume v[MAX];
     uint32_t count;
 } net;
 
@@ -117,14 +117,14 @@ static void build(net *n, volume *v)
 /* ---- in plain loops */
 
 typedef struct sum {
-    double sum, most;
+    double sum, max;
     int64_t count;
 } sum;
 
 /* The sum that the window of one place of the output finds in a channel of the input. */
 static sum window_of(const volume *v, const volume *x, const double *plane, const int64_t *at, const float *w)
 {
-    sum s = {.most = -HUGE_VAL};
+    sum s = {.max = -HUGE_VAL};
     for (int64_t k = 0; k < v->kernel[0] * v->kernel[1] * v->kernel[2]; k++) {
         const int64_t tap[] = {k / v->kernel[2] / v->kernel[1], k / v->kernel[2] % v->kernel[1],
                                k % v->kernel[2]};
@@ -137,7 +137,7 @@ static sum window_of(const volume *v, const volume *x, const double *plane, cons
         }
         if (inside) {
             s.sum += plane[place] * (w == NULL ? 1.0 : (double)w[k]);
-            s.most = fmax(s.most, plane[place]);
+            s.max = fmax(s.max, plane[place]);
             s.count++;
         }
     }
@@ -150,7 +150,7 @@ static double windowed(const net *n, const volume *v, int64_t batch, int64_t cha
     const double *first = x->number + batch * x->dim[1] * places_of(x);
     if (v->kind != CONV) {
         const sum s = window_of(v, x, first + channel * places_of(x), at, NULL);
-        return v->kind == MAX_POOL ? s.most : s.sum / (double)s.count;
+        return v->kind == MAX_POOL ? s.max : s.sum / (double)s.count;
     }
     const int64_t per_group = x->dim[1] / v->groups;
     const int64_t group = channel / (v->dim[1] / v->groups);

@@ -16,7 +16,7 @@
 #include "seed.h"
 #include "vtac/memory.h"
 
-enum { MOST = 60, MOMENTS = 900, ROOM = 8192 };
+enum { MAX = 60, MOMENTS = 900, ROOM = 8192 };
 
 static uint32_t below(rng *r, uint32_t bound)
 {
@@ -68,7 +68,7 @@ static void assert_lowest(const vtac_life *lives, size_t count)
 
 static size_t make(rng *r, vtac_life *lives)
 {
-    const size_t count = below(r, MOST + 1);
+    const size_t count = below(r, MAX + 1);
     const uint32_t longest = 1 + below(r, below(r, 2) == 0 ? 100 : MOMENTS);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t first = below(r, MOMENTS);
@@ -89,10 +89,10 @@ static void nothing_lies_on_what_lives(void **state)
     static uint8_t map[ROOM];
     rng r = rng_split(test_seed("memory"), 0);
     for (int trial = 0; trial < 300; trial++) {
-        vtac_life lives[MOST + 1];
+        vtac_life lives[MAX + 1];
         const size_t count = make(&r, lives);
         uint64_t bytes = 1;
-        uint64_t all = 0, end = 0, most = 0;
+        uint64_t all = 0, end = 0, max = 0;
         assert_int_equal(vtac_place_lives(lives, count, &bytes, NULL), VTA_OK);
         for (size_t i = 0; i < count; i++) {
             all += lives[i].bytes;
@@ -100,11 +100,11 @@ static void nothing_lies_on_what_lives(void **state)
         }
         for (uint32_t moment = 0; moment < MOMENTS; moment++) {
             const uint64_t living = mark(lives, count, moment, map);
-            most = living > most ? living : most;
+            max = living > max ? living : max;
         }
         assert_int_equal(bytes, end);
         assert_lowest(lives, count);
-        assert_in_range(bytes, most, all);
+        assert_in_range(bytes, max, all);
     }
 }
 

@@ -19,7 +19,7 @@
 #include "vtac/zoo.h"
 
 /* For the sake of time, models with more weights than this are left out, or tried as they are read alone. */
-enum { MOST_CONSTANT_BYTES = 48 << 20, MOST_OPTIMIZED_BYTES = 8 << 20 };
+enum { MAX_CONSTANT_BYTES = 48 << 20, MAX_OPTIMIZED_BYTES = 8 << 20 };
 
 static char **folders;
 static int folder_count;
@@ -79,10 +79,10 @@ static void check_model(const char *path)
     vtac_graph *graph = NULL;
     vta_diag diag = {0};
     GRAPH_CHECK(vtac_onnx_load(path, &import, &graph, &diag), diag);
-    if (constant_bytes(graph) <= MOST_CONSTANT_BYTES) {
+    if (constant_bytes(graph) <= MAX_CONSTANT_BYTES) {
         check_round_trip(graph, path);
     }
-    if (constant_bytes(graph) <= MOST_OPTIMIZED_BYTES) {
+    if (constant_bytes(graph) <= MAX_OPTIMIZED_BYTES) {
         const vtac_pass_options passes = {.level = 3, .verify = true};
         GRAPH_CHECK(vtac_run_passes(graph, &passes, &diag), diag);
         check_round_trip(graph, path);

@@ -17,14 +17,14 @@
 #include "run_graph.h"
 #include "vtac/onnx.h"
 
-enum { LEVELS = 4, CONFIGURATIONS = LEVELS + VTAC_PASS_COUNT, MOST_CASES = 16 };
+enum { LEVELS = 4, CONFIGURATIONS = LEVELS + VTAC_PASS_COUNT, MAX_CASES = 16 };
 
 /* The results of a model's runs. */
 typedef struct results {
     char *graphs[CONFIGURATIONS]; /* as text, with the compiler's level in front */
     size_t graph_count;
-    float *first[MOST_CASES]; /* outputs at level 0 */
-    size_t off, elements;     /* of all cases, against the reference */
+    float *first[MAX_CASES]; /* outputs at level 0 */
+    size_t off, elements;    /* of all cases, against the reference */
 } results;
 
 static const char *configuration_name(size_t c)
@@ -94,8 +94,8 @@ static void run_case(vta_model *model, const golden_model *which, size_t c, cons
     /* Without fold-qdq a sum is one of float32 in another order than the reference's, and a logit may be off
      * by one. That moves a probability p by p (1 - p) of the logit's step: up to four steps of the output. */
     const double steps = c == LEVELS + VTAC_PASS_FOLD_QDQ ? 4.001 : 1.001;
-    const double most = which->step > 0 ? which->step * steps : which->relative * d.range;
-    if (!d.same_top || !(d.worst <= most)) {
+    const double max = which->step > 0 ? which->step * steps : which->relative * d.range;
+    if (!d.same_top || !(d.worst <= max)) {
         fail_msg("%s %s, %s: worst %g of %g, %zu of %zu differ, top %s", which->name, configuration_name(c),
                  strrchr(input, '/') + 1, d.worst, d.range, d.off, d.count, d.same_top ? "same" : "differs");
     }
@@ -139,14 +139,14 @@ static void levels_and_passes_keep_results(void **state)
         glob_t cases;
         results r = {0};
         assert_true(golden_cases(&golden_models[m], &cases));
-        assert_true(cases.gl_pathc <= MOST_CASES);
+        assert_true(cases.gl_pathc <= MAX_CASES);
         for (size_t c = 0; c < CONFIGURATIONS; c++) {
             run_configuration(&golden_models[m], c, &cases, &r);
         }
         for (size_t i = 0; i < r.graph_count; i++) {
             free(r.graphs[i]);
         }
-        for (size_t i = 0; i < MOST_CASES; i++) {
+        for (size_t i = 0; i < MAX_CASES; i++) {
             free(r.first[i]);
         }
         globfree(&cases);

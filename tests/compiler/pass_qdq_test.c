@@ -310,13 +310,13 @@ static size_t compare_outputs(vta_model *a, vta_model *b, const char *name, size
     assert_int_equal(vta_model_output_count(a), vta_model_output_count(b));
     for (uint32_t o = 0; o < vta_model_output_count(a); o++) {
         const vta_tensor_info info = vta_model_output(a, o);
-        const double most = info.dtype_code == 2 ? 1e-4 : 1.0;
+        const double max = info.dtype_code == 2 ? 1e-4 : 1.0;
         assert_string_equal(info.name, vta_model_output(b, o).name);
         assert_int_equal(graph_elements(a, o), graph_elements(b, o));
         for (size_t i = 0; i < graph_elements(a, o); i++) {
             const double expected = graph_output(a, o, i);
             const double got = graph_output(b, o, i);
-            if (!(fabs(got - expected) <= most)) {
+            if (!(fabs(got - expected) <= max)) {
                 fail_msg("%s: element %zu is %g, expected %g", name, i, got, expected);
             }
             off += info.dtype_code != 2 && got != expected;
@@ -332,7 +332,7 @@ static const char *const close_ones[] = {"conv with a float bias, to u8", "gemm 
                                          "matmul and bias over rows", "average pool"};
 
 /* The number of so many outputs that may differ. */
-static size_t most_off(const char *name, size_t all)
+static size_t max_off(const char *name, size_t all)
 {
     for (size_t i = 0; i < sizeof close_ones / sizeof close_ones[0]; i++) {
         if (strcmp(name, close_ones[i]) == 0) {
@@ -383,7 +383,7 @@ static void each_pattern_folds_and_computes_the_same(void **state)
             off += compare_outputs(expected, got, cases[c].name, &count);
             all += count;
         }
-        if (off > most_off(cases[c].name, all)) {
+        if (off > max_off(cases[c].name, all)) {
             fail_msg("%s: %zu of %zu differ", cases[c].name, off, all);
         }
         vta_model_destroy(expected);

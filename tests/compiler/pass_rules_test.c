@@ -268,16 +268,16 @@ static void compare(vta_model *a, vta_model *b, const char *name)
 {
     assert_int_equal(vta_model_output_count(a), vta_model_output_count(b));
     for (uint32_t o = 0; o < vta_model_output_count(a); o++) {
-        double most = 0.0;
+        double max = 0.0;
         assert_string_equal(vta_model_output(a, o).name, vta_model_output(b, o).name);
         assert_int_equal(graph_elements(a, o), graph_elements(b, o));
         for (size_t i = 0; i < graph_elements(a, o); i++) {
-            most = fmax(most, fabs(graph_output(a, o, i)));
+            max = fmax(max, fabs(graph_output(a, o, i)));
         }
         for (size_t i = 0; i < graph_elements(a, o); i++) {
             const double expected = graph_output(a, o, i);
             const double got = graph_output(b, o, i);
-            if (!(fabs(got - expected) <= 1e-5 * most)) {
+            if (!(fabs(got - expected) <= 1e-5 * max)) {
                 fail_msg("%s: output %u, element %zu is %g, expected %g", name, o, i, got, expected);
             }
         }

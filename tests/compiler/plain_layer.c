@@ -6,12 +6,12 @@
 
 #include "vtac/quant.h"
 
-enum { MOST_INPUTS = 9 };
+enum { MAX_INPUTS = 9 };
 
 /* A node with the contents of its inputs. */
 typedef struct layer {
     const vtac_node *node;
-    vtac_tensor in[MOST_INPUTS];
+    vtac_tensor in[MAX_INPUTS];
     const vtac_type *y;
     plain_layer *out;
 } layer;
@@ -231,17 +231,17 @@ static bool softmax(const layer *l)
     const double scale = (double)scale_of(l, 1, 0);
     const double step = (double)scale_of(l, 3, 0);
     for (int64_t from = 0; from < l->out->count; from += row) {
-        int64_t most = INT64_MIN;
+        int64_t max = INT64_MIN;
         double sum = 0.0;
         for (int64_t i = 0; i < row; i++) {
             const int64_t x = vtac_tensor_int(&l->in[0], from + i);
-            most = x > most ? x : most;
+            max = x > max ? x : max;
         }
         for (int64_t i = 0; i < row; i++) {
-            sum += exp((double)(vtac_tensor_int(&l->in[0], from + i) - most) * scale);
+            sum += exp((double)(vtac_tensor_int(&l->in[0], from + i) - max) * scale);
         }
         for (int64_t i = 0; i < row; i++) {
-            const double e = exp((double)(vtac_tensor_int(&l->in[0], from + i) - most) * scale);
+            const double e = exp((double)(vtac_tensor_int(&l->in[0], from + i) - max) * scale);
             put(l, from + i, e / sum / step, e / sum / step, zero_of(l, 4, 0));
         }
     }
@@ -318,7 +318,7 @@ bool plain_layer_evaluate(const vtac_graph *graph, const vtac_node *node, plain_
 {
     layer l = {.node = node, .y = &graph->values[node->outputs[0]].type, .out = out};
     *out = (plain_layer){.count = vtac_type_elements(l.y)};
-    if (node->input_count > MOST_INPUTS || (l.y->dtype != VTAC_I8 && l.y->dtype != VTAC_U8)) {
+    if (node->input_count > MAX_INPUTS || (l.y->dtype != VTAC_I8 && l.y->dtype != VTAC_U8)) {
         return false;
     }
     for (uint32_t i = 0; i < node->input_count; i++) {

@@ -363,7 +363,7 @@ void net_add(net *n, rng *r, const net_op *given)
     net_op *op = &n->ops[n->count];
     net_value *y = &n->values[n->count];
     vta_diag diag = {0};
-    assert_true(n->count < NET_MOST);
+    assert_true(n->count < NET_MAX);
     *op = *given;
     *y = (net_value){.id = 0};
     give_meaning(n, r, op, y);
@@ -500,7 +500,7 @@ static double pool_at(const net *n, const net_op *op, const net_value *y, const 
     const bool global = is_global(op->kind);
     const bool lp = op->kind == NET_LP_POOL || op->kind == NET_GLOBAL_LP_POOL;
     double sum = 0.0;
-    double most = -HUGE_VAL;
+    double max = -HUGE_VAL;
     double count = 0.0;
     for (int64_t ky = 0; ky < (global ? x->dim[2] : op->kernel[0]); ky++) {
         for (int64_t kx = 0; kx < (global ? x->dim[3] : op->kernel[1]); kx++) {
@@ -509,12 +509,12 @@ static double pool_at(const net *n, const net_op *op, const net_value *y, const 
             const bool inside = row >= 0 && row < x->dim[2] && column >= 0 && column < x->dim[3];
             const double value = inside ? at(x, p[0], p[1], row, column) : 0.0;
             sum += !inside ? 0.0 : lp ? pow(fabs(value), (double)op->p) : value - zero;
-            most = inside ? fmax(most, value) : most;
+            max = inside ? fmax(max, value) : max;
             count += inside || op->count_all;
         }
     }
     if (op->kind == NET_MAX_POOL) {
-        return most;
+        return max;
     }
     if (lp) {
         return pow(sum, 1.0 / (double)op->p);

@@ -9,7 +9,7 @@
 #include "rng.h"
 #include "vtac/graph.h"
 
-enum { NET_MOST = 16 };
+enum { NET_MAX = 16 };
 
 typedef enum net_kind {
     NET_CONV,
@@ -53,10 +53,10 @@ typedef struct net_op {
 
 typedef struct net {
     vtac_graph *graph;
-    net_value values[NET_MOST]; /* [0] is the input, [i] what ops[i] makes */
-    net_op ops[NET_MOST];
+    net_value values[NET_MAX]; /* [0] is the input, [i] what ops[i] makes */
+    net_op ops[NET_MAX];
     uint32_t count;
-    uint32_t outputs[NET_MOST], output_count;
+    uint32_t outputs[NET_MAX], output_count;
     bool quantized, is_signed;
 } net;
 

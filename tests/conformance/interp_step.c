@@ -315,11 +315,11 @@ static int64_t alu_lane(machine *m, int64_t op, int64_t x, int64_t y)
     case 3: return shift(m, x, y);
     case 5: {
         const int64_t low = wrap32(-y);
-        const int64_t most = x < y ? x : y;
+        const int64_t max = x < y ? x : y;
         if (y < 0) {
             event(m, INTERP_CLIP_NEGATIVE);
         }
-        return most > low ? most : low;
+        return max > low ? max : low;
     }
     default: return y;
     }

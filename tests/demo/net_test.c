@@ -25,7 +25,7 @@ static float number(rng *r)
 
 /* ---- products */
 
-enum { MOST = 40 };
+enum { MAX = 40 };
 
 static void fill(rng *r, float *to, size_t count)
 {
@@ -36,33 +36,33 @@ static void fill(rng *r, float *to, size_t count)
 
 static void check_product(rng *r)
 {
-    float a[MOST * MOST];
-    float b[MOST * MOST];
-    float c[MOST * MOST];
-    float before[MOST * MOST];
-    const uint32_t m = (uint32_t)rng_between(r, 1, MOST);
-    const uint32_t n = (uint32_t)rng_between(r, 1, MOST);
-    const uint32_t k = (uint32_t)rng_between(r, 1, MOST);
+    float a[MAX * MAX];
+    float b[MAX * MAX];
+    float c[MAX * MAX];
+    float before[MAX * MAX];
+    const uint32_t m = (uint32_t)rng_between(r, 1, MAX);
+    const uint32_t n = (uint32_t)rng_between(r, 1, MAX);
+    const uint32_t k = (uint32_t)rng_between(r, 1, MAX);
     const int add = rng_percent(r, 50);
-    fill(r, a, MOST * MOST);
-    fill(r, b, MOST * MOST);
-    fill(r, c, MOST * MOST);
+    fill(r, a, MAX * MAX);
+    fill(r, b, MAX * MAX);
+    fill(r, c, MAX * MAX);
     memcpy(before, c, sizeof c);
-    demo_gemm(m, n, k, (matrix){a, MOST}, (matrix){b, MOST}, (matrix){c, MOST}, add);
-    for (uint32_t i = 0; i < MOST; i++) {
-        for (uint32_t j = 0; j < MOST; j++) {
+    demo_gemm(m, n, k, (matrix){a, MAX}, (matrix){b, MAX}, (matrix){c, MAX}, add);
+    for (uint32_t i = 0; i < MAX; i++) {
+        for (uint32_t j = 0; j < MAX; j++) {
             const bool inside = i < m && j < n;
-            double sum = !inside || add ? (double)before[i * MOST + j] : 0.0;
+            double sum = !inside || add ? (double)before[i * MAX + j] : 0.0;
             for (uint32_t at = 0; inside && at < k; at++) {
-                sum += (double)a[i * MOST + at] * (double)b[at * MOST + j];
+                sum += (double)a[i * MAX + at] * (double)b[at * MAX + j];
             }
-            assert_true(fabs(sum - (double)c[i * MOST + j]) < 1e-3);
+            assert_true(fabs(sum - (double)c[i * MAX + j]) < 1e-3);
         }
     }
-    demo_transpose(m, n, (matrix){before, MOST}, (matrix){c, MOST});
+    demo_transpose(m, n, (matrix){before, MAX}, (matrix){c, MAX});
     for (uint32_t i = 0; i < m; i++) {
         for (uint32_t j = 0; j < n; j++) {
-            assert_true(c[j * MOST + i] == before[i * MOST + j]);
+            assert_true(c[j * MAX + i] == before[i * MAX + j]);
         }
     }
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-enum { MOST_VALUES = 32, MOST_ELEMENTS = 6000, MOST_CHANNELS = 40 };
+enum { MAX_VALUES = 32, MAX_ELEMENTS = 6000, MAX_CHANNELS = 40 };
 
 /* A quantized value with its scale and zero point as values of the graph. */
 typedef struct quantized {
@@ -20,7 +20,7 @@ typedef struct quantized {
 typedef struct grower {
     vtac_graph *graph;
     rng r;
-    quantized pool[MOST_VALUES];
+    quantized pool[MAX_VALUES];
     uint32_t count;
     vtac_dtype dtype; /* of the activations; VTAC_NO_DTYPE: each product chooses */
     bool planted;
@@ -59,9 +59,9 @@ static float draw_scale(grower *g, double about)
 
 static vta_status draw_zero(grower *g, vtac_dtype dtype, vtac_value_id *out)
 {
-    const int64_t least = dtype == VTAC_U8 ? 0 : -128;
-    const int8_t byte = (int8_t)(uint8_t)(rng_percent(&g->r, 20) ? least + (dtype == VTAC_U8 ? 128 : 0)
-                                                                 : least + rng_between(&g->r, 0, 255));
+    const int64_t min = dtype == VTAC_U8 ? 0 : -128;
+    const int8_t byte = (int8_t)(uint8_t)(rng_percent(&g->r, 20) ? min + (dtype == VTAC_U8 ? 128 : 0)
+                                                                 : min + rng_between(&g->r, 0, 255));
     return constant(g, dtype, 0, NULL, &byte, out);
 }
 
@@ -95,7 +95,7 @@ static vta_status node(grower *g, vtac_op op, const vtac_value_id *inputs, uint3
 
 static vta_status add(grower *g, const quantized *q)
 {
-    if (g->count < MOST_VALUES) {
+    if (g->count < MAX_VALUES) {
         g->pool[g->count++] = *q;
     }
     return VTA_OK;
@@ -155,9 +155,9 @@ static window draw_window(grower *g, const vtac_type *x)
 static vta_status draw_weights(grower *g, uint32_t rank, const int64_t *dim, int64_t outputs,
                                vtac_value_id *inputs)
 {
-    int8_t data[MOST_CHANNELS * MOST_ELEMENTS];
-    float scales[2 * MOST_CHANNELS];
-    int8_t zeros[2 * MOST_CHANNELS];
+    int8_t data[MAX_CHANNELS * MAX_ELEMENTS];
+    float scales[2 * MAX_CHANNELS];
+    int8_t zeros[2 * MAX_CHANNELS];
     int64_t count = 1;
     for (uint32_t i = 0; i < rank; i++) {
         count *= dim[i];
@@ -182,7 +182,7 @@ static vta_status draw_weights(grower *g, uint32_t rank, const int64_t *dim, int
 /* A bias or, sometimes, none; of dead channels, as large as they come. */
 static vta_status draw_bias(grower *g, int64_t outputs, vtac_value_id *out)
 {
-    int32_t data[2 * MOST_CHANNELS];
+    int32_t data[2 * MAX_CHANNELS];
     const bool dead = rng_percent(&g->r, 10);
     for (int64_t o = 0; o < outputs; o++) {
         data[o] = (int32_t)rng_between(&g->r, -2000, 2000);
@@ -203,10 +203,10 @@ static vta_status grow_conv(grower *g)
     }
     const int64_t channels = type->dim[1];
     int64_t group = 1;
-    int64_t outputs = rng_between(&g->r, 1, MOST_CHANNELS);
+    int64_t outputs = rng_between(&g->r, 1, MAX_CHANNELS);
     if (rng_percent(&g->r, 30)) {
         group = channels;
-        outputs = channels * (rng_percent(&g->r, 20) && 2 * channels <= MOST_CHANNELS ? 2 : 1);
+        outputs = channels * (rng_percent(&g->r, 20) && 2 * channels <= MAX_CHANNELS ? 2 : 1);
     } else if (channels % 2 == 0 && rng_percent(&g->r, 20)) {
         group = 2;
         outputs = (outputs + 1) / 2 * 2;
@@ -233,7 +233,7 @@ static vta_status grow_dense(grower *g)
     const quantized x = pick(g);
     const vtac_type type = *type_of(g, &x);
     const int64_t terms = vtac_type_elements(&type) / type.dim[0];
-    const int64_t outputs = rng_between(&g->r, 1, MOST_CHANNELS);
+    const int64_t outputs = rng_between(&g->r, 1, MAX_CHANNELS);
     const bool gemm = rng_percent(&g->r, 50);
     const bool transposed = gemm && rng_percent(&g->r, 50);
     const int64_t dim[] = {transposed ? outputs : terms, transposed ? terms : outputs};
@@ -303,8 +303,7 @@ static vta_status grow_pool(grower *g)
 
 static bool joins(const vtac_type *a, const vtac_type *b)
 {
-    bool same =
-        a->rank == 4 && b->rank == 4 && a->dtype == b->dtype && a->dim[1] + b->dim[1] <= MOST_CHANNELS;
+    bool same = a->rank == 4 && b->rank == 4 && a->dtype == b->dtype && a->dim[1] + b->dim[1] <= MAX_CHANNELS;
     for (uint32_t i = 0; i < 4; i++) {
         same = same && (i == 1 || a->dim[i] == b->dim[i]);
     }
@@ -336,9 +335,9 @@ static vta_status grow_clip(grower *g)
     const quantized x = pick(g);
     quantized y = x;
     const vtac_dtype dtype = type_of(g, &x)->dtype;
-    const int64_t least = dtype == VTAC_U8 ? 0 : -128;
-    const int64_t low = rng_between(&g->r, least, least + 100);
-    const int64_t drawn = rng_between(&g->r, low, least + 255);
+    const int64_t min = dtype == VTAC_U8 ? 0 : -128;
+    const int64_t low = rng_between(&g->r, min, min + 100);
+    const int64_t drawn = rng_between(&g->r, low, min + 255);
     const int64_t high = g->planted ? (low + drawn) / 2 : drawn;
     const int8_t limits[] = {(int8_t)(uint8_t)low, (int8_t)(uint8_t)high};
     vtac_value_id in[] = {x.value, 0, 0};
@@ -355,7 +354,7 @@ static vta_status grow_resize(grower *g)
     const vtac_type *type = type_of(g, &x);
     const float scales[] = {1.0F, 1.0F, (float)rng_between(&g->r, 1, 3), (float)rng_between(&g->r, 1, 2)};
     const int64_t four = 4;
-    if (type->rank != 4 || vtac_type_elements(type) * 6 > MOST_ELEMENTS) {
+    if (type->rank != 4 || vtac_type_elements(type) * 6 > MAX_ELEMENTS) {
         return VTA_OK;
     }
     quantized y = x;
@@ -414,8 +413,8 @@ static vta_status grow_part(grower *g)
         return VTA_OK;
     }
     if (rng_percent(&g->r, 30)) { /* any channels, some twice */
-        int64_t order[MOST_CHANNELS];
-        const int64_t count = rng_between(&g->r, 1, size < MOST_CHANNELS ? size : MOST_CHANNELS);
+        int64_t order[MAX_CHANNELS];
+        const int64_t count = rng_between(&g->r, 1, size < MAX_CHANNELS ? size : MAX_CHANNELS);
         const int64_t from = rng_between(&g->r, 0, size - 1);
         for (int64_t i = 0; i < count; i++) {
             order[i] = axis == 1 ? rng_between(&g->r, 0, size - 1) : (from + i) % size;
@@ -479,7 +478,7 @@ static vta_status grow_space(grower *g)
     quantized y = x;
     if (type.rank != 4 || (kind == 1 && type.dim[1] % (size * size) != 0) ||
         (kind == 2 && (type.dim[2] % size != 0 || type.dim[3] % size != 0)) ||
-        vtac_type_elements(&type) * 4 > MOST_ELEMENTS) {
+        vtac_type_elements(&type) * 4 > MAX_ELEMENTS) {
         return VTA_OK;
     }
     if (kind == 0) {
@@ -539,7 +538,7 @@ static vta_status grow_product(grower *g)
     static const int64_t side[] = {0, 1, 3, 2};
     const quantized a = pick(g);
     const vtac_type type = *type_of(g, &a);
-    if (type.rank != 4 || vtac_type_elements(&type) / type.dim[3] * type.dim[2] > MOST_ELEMENTS) {
+    if (type.rank != 4 || vtac_type_elements(&type) / type.dim[3] * type.dim[2] > MAX_ELEMENTS) {
         return VTA_OK;
     }
     const vtac_attr perm = ints("perm", side, 4);
@@ -581,7 +580,7 @@ static vta_status grow_volume(grower *g)
         y = x;
         VTA_TRY(node(g, VTAC_OP_MAX_POOL, &volume.value, 1, attrs, 4, &y.value));
     } else {
-        const int64_t outputs = rng_between(&g->r, 1, MOST_CHANNELS / 4);
+        const int64_t outputs = rng_between(&g->r, 1, MAX_CHANNELS / 4);
         const int64_t dim[] = {outputs, apart[1], deep, w.kernel[0], w.kernel[1]};
         vtac_value_id in[9] = {volume.value, x.scale, x.zero};
         VTA_TRY(draw_weights(g, 5, dim, outputs, in));
@@ -594,7 +593,7 @@ static vta_status grow_volume(grower *g)
     }
     const vtac_type made = *type_of(g, &y);
     const int64_t flat[] = {made.dim[0], made.dim[1] * made.dim[2], made.dim[3], made.dim[4]};
-    VTA_TRY(flat[1] <= MOST_CHANNELS ? reshape(g, &y, 4, flat, &y) : VTA_OK);
+    VTA_TRY(flat[1] <= MAX_CHANNELS ? reshape(g, &y, 4, flat, &y) : VTA_OK);
     return add(g, &y);
 }
 
@@ -626,7 +625,7 @@ static vta_status plant(grower *g, const graph_seed *seed)
     const bool all = rng_percent(&g->r, 50);
     const uint32_t steps = (uint32_t)rng_between(&g->r, 1, 8);
     type.dim[0] = rng_percent(&g->r, 30) ? 2 : 1;
-    type.dim[1] = rng_percent(&g->r, 30) ? 3 : rng_between(&g->r, 1, MOST_CHANNELS);
+    type.dim[1] = rng_percent(&g->r, 30) ? 3 : rng_between(&g->r, 1, MAX_CHANNELS);
     type.dim[2] = rng_between(&g->r, 1, 12);
     type.dim[3] = rng_between(&g->r, 1, 12);
     for (uint32_t i = 1; i < 4; i++) {

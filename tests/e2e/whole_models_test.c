@@ -20,7 +20,7 @@
 typedef struct run_options {
     graph_way way;
     const char *folder;
-    uint64_t most_macs;
+    uint64_t max_macs;
 } run_options;
 
 /* The data of a .npy file behind its header; owned by `file`. */
@@ -134,8 +134,7 @@ static bool try_model(const run_options *o, const char *path, bool *tried)
         vtac_graph *graph = NULL;
         good = vtac_onnx_load(path, &import, &graph, &diag) == VTA_OK &&
                graph_compile(graph, i == 0 ? &o->way : &host, &models[i], &diag) == VTA_OK;
-        if (i == 0 && good &&
-            (models[0].regions == 0 || (o->most_macs > 0 && models[0].macs > o->most_macs))) {
+        if (i == 0 && good && (models[0].regions == 0 || (o->max_macs > 0 && models[0].macs > o->max_macs))) {
             (void)printf("     %s: %s\n", name,
                          models[0].regions == 0 ? "not quantized" : "too large for this");
             graph_model_free(&models[0]);
@@ -189,7 +188,7 @@ int main(int argc, char **argv)
     for (int i = 4; i < argc; i++) {
         const run_options o = {.way = {.device = argv[1], .config = &config, .level = 3},
                                .folder = argv[i],
-                               .most_macs = strtoull(argv[3], NULL, 0) * 1000000};
+                               .max_macs = strtoull(argv[3], NULL, 0) * 1000000};
         good = (try_folder(&o, &good) > 0 || i > 4) && good;
     }
     return !good;

@@ -56,7 +56,7 @@ static void answer(agent *a, const record *r)
     vta_str reply = {0};
     frame.content = (vta_content){r->content, r->content + r->size, false};
     agent_answer(a, &frame, &reply);
-    FUZZ_REQUIRE(!reply.failed && reply.size <= VTA_WIRE_MOST);
+    FUZZ_REQUIRE(!reply.failed && reply.size <= VTA_WIRE_MAX);
     vta_content in = {(const uint8_t *)reply.text, (const uint8_t *)reply.text + reply.size, false};
     const uint32_t status = vta_get_u32(&in);
     const char *text = vta_get_text(&in);
@@ -101,7 +101,7 @@ static void stream(const uint8_t *data, size_t size)
             FUZZ_REQUIRE(diag.text[0] != '\0' && strchr(diag.text, '\n') == NULL);
             break;
         }
-        FUZZ_REQUIRE(frame.content.end - frame.content.at <= VTA_WIRE_MOST);
+        FUZZ_REQUIRE(frame.content.end - frame.content.at <= VTA_WIRE_MAX);
     }
     vta_channel_free(&channel);
     (void)close(ends[0]);

@@ -79,13 +79,13 @@ static const int64_t open_shape[] = {-1, -1, 6, 6}; /* any sizes */
 static const int64_t open_rows[] = {-1, 6};
 
 /* With each type and rank that it takes; whether it takes any. */
-static bool try_shapes(const char *op, const char *domain, uint32_t least, uint32_t most)
+static bool try_shapes(const char *op, const char *domain, uint32_t min, uint32_t max)
 {
     static const int32_t types[] = {F32, U8, BOOL, I64};
     bool done = false;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         for (size_t rank = 4; rank > 0 && !done; rank = rank == 4 ? 2 : rank - 1) {
-            for (uint32_t inputs = least; inputs <= most && inputs < least + 3U; inputs++) {
+            for (uint32_t inputs = min; inputs <= max && inputs < min + 3U; inputs++) {
                 done = try_operator(op, domain, inputs, types[t], rank, shape, false) || done;
                 (void)try_operator(op, domain, inputs, types[t], rank, rank == 2 ? open_rows : open_shape,
                                    false);

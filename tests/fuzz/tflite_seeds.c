@@ -10,8 +10,8 @@
 
 enum {
     ROOM = 1 << 14,
-    MOST_INPUTS = 48,
-    MOST_OUTPUTS = 4,
+    MAX_INPUTS = 48,
+    MAX_OUTPUTS = 4,
     FLOATS = 0,
     INTS = 2,
     BYTES = 9,
@@ -98,7 +98,7 @@ typedef struct recipe {
         unsigned type;
         int known; /* has a buffer of two words */
         const char *shape;
-    } tensors[MOST_INPUTS + MOST_OUTPUTS];
+    } tensors[MAX_INPUTS + MAX_OUTPUTS];
 } recipe;
 
 static void quantization(file *f, size_t t)
@@ -359,14 +359,14 @@ int main(int argc, char **argv)
         unsigned inputs;
         const char *name;
     } rows[] = {
-#define TFL_OP(code, name, least, fn, how) {code, least, #name},
-#define TFL_CUSTOM(name, least, fn)        {CUSTOM, least, name},
+#define TFL_OP(code, name, min, fn, how) {code, min, #name},
+#define TFL_CUSTOM(name, min, fn)        {CUSTOM, min, name},
 #include "../../compiler/src/tflite/operators.def"
     };
     int failed = argc != 2;
     for (size_t i = 0; failed == 0 && i < sizeof rows / sizeof rows[0]; i++) {
         for (unsigned k = 0; failed == 0 && k < 2; k++) {
-            const unsigned inputs = rows[i].inputs < MOST_INPUTS ? rows[i].inputs : MOST_INPUTS;
+            const unsigned inputs = rows[i].inputs < MAX_INPUTS ? rows[i].inputs : MAX_INPUTS;
             const recipe r = rows[i].code == CUSTOM ? custom(rows[i].name)
                                                     : plain(rows[i].code, inputs, k == 0 ? FLOATS : BYTES);
             failed = save(argv[1], rows[i].name, k == 0 ? "floats" : "bytes", &r);

@@ -92,7 +92,7 @@ void free(void *memory)
 
 /* ---- what is attempted */
 
-enum { MOST_OUTPUT = 4096, LANES = 64 };
+enum { MAX_OUTPUT = 4096, LANES = 64 };
 
 static void die(const char *what, const vta_diag *diag, long number)
 {
@@ -185,12 +185,12 @@ static bool attempt(const char *uri, const char *path, long number, unsigned cha
     }
     const bool whole = run_model(model, number, out);
     vta_model_destroy(model);
-    return whole && run_stream(strncmp(uri, "pipe:", 5) == 0 ? "fsim" : uri, number, out + MOST_OUTPUT / 2);
+    return whole && run_stream(strncmp(uri, "pipe:", 5) == 0 ? "fsim" : uri, number, out + MAX_OUTPUT / 2);
 }
 
 static void starve(const char *uri, const char *path, const unsigned char *want, long step)
 {
-    unsigned char out[MOST_OUTPUT];
+    unsigned char out[MAX_OUTPUT];
     const vta_diag none = {0};
     long number = 1, failed = 0, lost = 0;
     for (bool reached = true; reached; number += step) {
@@ -218,7 +218,7 @@ static void starve(const char *uri, const char *path, const unsigned char *want,
 
 int main(int argc, char **argv)
 {
-    unsigned char want[MOST_OUTPUT] = {0}, again[MOST_OUTPUT] = {0};
+    unsigned char want[MAX_OUTPUT] = {0}, again[MAX_OUTPUT] = {0};
     const vta_diag none = {0};
     if (argc != 4) {
         return 2;

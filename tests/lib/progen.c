@@ -19,10 +19,10 @@ static uint64_t round_up(const gen *g, uint64_t size)
     return (size + unit - 1) / unit * unit;
 }
 
-static gen_window draw_window(gen *g, vta_memory memory, uint32_t least, uint32_t most)
+static gen_window draw_window(gen *g, vta_memory memory, uint32_t min, uint32_t max)
 {
     const uint32_t depth = g->config->depth[memory];
-    uint32_t size = least + rng_below(&g->random, most - least + 1);
+    uint32_t size = min + rng_below(&g->random, max - min + 1);
     size = size < depth ? size : depth;
     const uint32_t kind = rng_below(&g->random, 3);
     const uint32_t room = depth - size;

@@ -11,7 +11,7 @@ enum {
     MAX_HOT = 6,
     KERNEL = 5, /* micro-ops of each kind */
     SPARE = 3,  /* entries that loops may go beyond the hot ones */
-    MOST = 16,  /* instructions of a chain */
+    MAX = 16,   /* instructions of a chain */
     APART = 12  /* cycles between two of them, at most */
 };
 
@@ -86,9 +86,9 @@ static bool load_kernels(chain *c)
 static void draw_range(chain *c, uint32_t kind, int64_t *begin, int64_t *end)
 {
     const uint32_t first = below(c, KERNEL);
-    const uint32_t most = KERNEL - first < 3 ? KERNEL - first : 3;
+    const uint32_t max = KERNEL - first < 3 ? KERNEL - first : 3;
     *begin = c->uops + kind * KERNEL + first;
-    *end = *begin + (percent(c, 50) ? 1 : 1 + below(c, most));
+    *end = *begin + (percent(c, 50) ? 1 : 1 + below(c, max));
 }
 
 static void draw_loop(chain *c, int64_t *out, int64_t *in)
@@ -194,7 +194,7 @@ static bool requant_insn(chain *c)
 }
 
 /* A REQUANT to some of the hot input entries, of one part of them; `most` steps at most. */
-static bool loop_insn(chain *c, uint32_t most)
+static bool loop_insn(chain *c, uint32_t max)
 {
     const vta_config *config = c->g->config;
     vta_insn insn = {.opcode = VTA_OP_REQUANT};
@@ -205,8 +205,8 @@ static bool loop_insn(chain *c, uint32_t most)
     const uint32_t parts = config->block_in / config->block_out;
     draw_range(c, OF_LOOP, &insn.requant.uop, &end);
     draw_loop(c, &insn.requant.iter_out, &insn.requant.iter_in);
-    if (most > 1 && percent(c, 60)) {
-        insn.requant.iter_in = 1 + below(c, most);
+    if (max > 1 && percent(c, 60)) {
+        insn.requant.iter_in = 1 + below(c, max);
     }
     insn.requant.to_inp = 1;
     insn.requant.part = below(c, parts < 4 ? parts : 4);
@@ -494,7 +494,7 @@ void gen_chain(gen *g)
     if (!load_kernels(&c)) {
         return;
     }
-    const uint32_t links = 4 + below(&c, MOST - 3);
+    const uint32_t links = 4 + below(&c, MAX - 3);
     for (uint32_t i = 0; i < links && !g->no_memory; i++) {
         link_of(&c);
     }

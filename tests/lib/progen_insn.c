@@ -43,13 +43,13 @@ static int64_t size_up_to(gen *g, int64_t limit)
 
 /* ---- loops ---- */
 
-static loops draw_loops(gen *g, int64_t most)
+static loops draw_loops(gen *g, int64_t max)
 {
     if (percent(g, 25)) {
         return (loops){1, 1};
     }
-    const int64_t out = size_up_to(g, most);
-    const int64_t in = size_up_to(g, most / out);
+    const int64_t out = size_up_to(g, max);
+    const int64_t in = size_up_to(g, max / out);
     return percent(g, 50) ? (loops){out, in} : (loops){in, out};
 }
 
@@ -58,8 +58,8 @@ static int64_t draw_factor(gen *g, int64_t room, int64_t count, int64_t limit)
     if (count <= 1) {
         return percent(g, 50) ? 0 : between(g, 0, limit - 1); /* multiplied by 0 alone */
     }
-    const int64_t most = room / (count - 1) < limit - 1 ? room / (count - 1) : limit - 1;
-    return percent(g, 20) ? 0 : percent(g, 40) ? (most >= 1 ? 1 : 0) : between(g, 0, most);
+    const int64_t max = room / (count - 1) < limit - 1 ? room / (count - 1) : limit - 1;
+    return percent(g, 20) ? 0 : percent(g, 40) ? (max >= 1 ? 1 : 0) : between(g, 0, max);
 }
 
 /* Factors below `limit` such that some base keeps every index in the window; `span` entries follow each
@@ -153,11 +153,11 @@ static bool draw_place(gen *g, vta_insn *insn, const progen_segment *segment, bo
     if (rows <= 1) {
         insn->mem.x_stride = percent(g, 50) ? between(g, 0, 65535) : x_size;
     } else {
-        const int64_t most = (elements - x_size) / (rows - 1);
+        const int64_t max = (elements - x_size) / (rows - 1);
         insn->mem.x_stride = percent(g, 35) ? x_size
                              : overlap && percent(g, 30)
                                  ? between(g, 0, x_size)
-                                 : x_size + between(g, 0, percent(g, 70) ? 5 : most - x_size);
+                                 : x_size + between(g, 0, percent(g, 70) ? 5 : max - x_size);
         if (overlap && percent(g, 8)) {
             insn->mem.x_stride = 0;
         }
@@ -335,8 +335,8 @@ static bool kernel(gen *g, uint32_t count, const stream *dst, const stream *src,
 
 static uint32_t draw_uop_count(gen *g, loops n)
 {
-    const int64_t most = MAX_STEPS / (n.out * n.in);
-    return (uint32_t)size_up_to(g, most < 1 ? 1 : most);
+    const int64_t max = MAX_STEPS / (n.out * n.in);
+    return (uint32_t)size_up_to(g, max < 1 ? 1 : max);
 }
 
 /* ---- compute ---- */
@@ -365,8 +365,8 @@ static bool random_gemm(gen *g)
     insn.gemm.reset = percent(g, 15);
     insn.gemm.init = !insn.gemm.reset && percent(g, 40);
     gen_ensure_compute(g);
-    const int64_t most = MAX_MACS / macs < MAX_STEPS ? MAX_MACS / macs : MAX_STEPS;
-    const loops n = draw_loops(g, most < 4 ? 4 : most);
+    const int64_t max = MAX_MACS / macs < MAX_STEPS ? MAX_MACS / macs : MAX_STEPS;
+    const loops n = draw_loops(g, max < 4 ? 4 : max);
     const stream dst = draw_stream(g, g->windows[VTA_MEM_ACC], log_limit(g, VTA_MEM_ACC), n, 0);
     const stream src = draw_stream(g, g->windows[VTA_MEM_INP], log_limit(g, VTA_MEM_INP), n, 0);
     const stream wgt = draw_stream(g, g->windows[VTA_MEM_WGT], log_limit(g, VTA_MEM_WGT), n, 0);
@@ -438,10 +438,10 @@ static bool random_alu(gen *g)
     stream src = draw_stream(g, g->windows[VTA_MEM_ACC], log_limit(g, VTA_MEM_ACC), n, 0);
     if (insn.alu.use_imm && !insn.alu.from_src &&
         percent(g, 30)) { /* nobody reads it: beyond the scratchpad, too */
-        const int64_t most = g->config->log_depth[VTA_MEM_INP] > g->config->log_depth[VTA_MEM_ACC]
-                                 ? log_limit(g, VTA_MEM_INP)
-                                 : log_limit(g, VTA_MEM_ACC);
-        src = (stream){.high = most - 1};
+        const int64_t max = g->config->log_depth[VTA_MEM_INP] > g->config->log_depth[VTA_MEM_ACC]
+                                ? log_limit(g, VTA_MEM_INP)
+                                : log_limit(g, VTA_MEM_ACC);
+        src = (stream){.high = max - 1};
         src.out = below(g, (uint32_t)log_limit(g, VTA_MEM_ACC));
         src.in = below(g, (uint32_t)log_limit(g, VTA_MEM_ACC));
     }
@@ -552,13 +552,13 @@ static bool random_requant(gen *g)
 
 static void draw_taps(gen *g, vta_insn *insn)
 {
-    const int64_t most = g->config->block_out;
+    const int64_t max = g->config->block_out;
     const uint32_t kind = below(g, 10);
-    if (kind < 4 && most >= 9) {
+    if (kind < 4 && max >= 9) {
         insn->depthwise.taps_x = insn->depthwise.taps_y = 3;
     } else {
-        insn->depthwise.taps_x = between(g, kind == 4 ? 0 : 1, most < 15 ? most : 15);
-        const int64_t rows = insn->depthwise.taps_x == 0 ? 15 : most / insn->depthwise.taps_x;
+        insn->depthwise.taps_x = between(g, kind == 4 ? 0 : 1, max < 15 ? max : 15);
+        const int64_t rows = insn->depthwise.taps_x == 0 ? 15 : max / insn->depthwise.taps_x;
         insn->depthwise.taps_y = between(g, kind == 5 ? 0 : 1, rows < 15 ? rows : 15);
         if (percent(g, 25)) {
             insn->depthwise.taps_y = insn->depthwise.taps_x;

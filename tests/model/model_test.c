@@ -531,9 +531,9 @@ static void test_claims_of_device_memory(void **state)
 static void test_claims_cost_nothing(void **state)
 {
     (void)state;
-    const uint64_t most = UINT64_C(1) << 30;
+    const uint64_t max = UINT64_C(1) << 30;
     const uint64_t there = vta_room_available();
-    const uint64_t all = there < most ? there : most;
+    const uint64_t all = there < max ? there : max;
     const uint64_t before = peak_bytes();
     for (uint64_t i = 4; i < 6; i++) {
         claim c;

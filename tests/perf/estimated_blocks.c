@@ -21,7 +21,7 @@
 
 #include "qemu_plugin.h"
 
-enum { MOST_BLOCKS = 1 << 18, MOST_CLOCKS = 4, LATELY = 16 };
+enum { MAX_BLOCKS = 1 << 18, MAX_CLOCKS = 4, LATELY = 16 };
 int qemu_plugin_version = 1;
 
 typedef struct cache {
@@ -31,11 +31,11 @@ typedef struct cache {
 } cache;
 
 static FILE *out;
-static int64_t start, clocks[MOST_CLOCKS];
+static int64_t start, clocks[MAX_CLOCKS];
 static unsigned clock_count;
 static bool started;
 static uint32_t part, block_count;
-static uint64_t runs[MOST_BLOCKS], told[MOST_BLOCKS];
+static uint64_t runs[MAX_BLOCKS], told[MAX_BLOCKS];
 static cache levels[2];
 static uint64_t misses[2][2], asked[LATELY];
 static unsigned asked_at;
@@ -100,8 +100,8 @@ static void see_block(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 {
     const size_t count = qemu_plugin_tb_n_insns(block);
     (void)id;
-    if (block_count == MOST_BLOCKS) {
-        (void)fprintf(stderr, "estimated_blocks: more than %d blocks\n", MOST_BLOCKS);
+    if (block_count == MAX_BLOCKS) {
+        (void)fprintf(stderr, "estimated_blocks: more than %d blocks\n", MAX_BLOCKS);
         exit(1);
     }
     (void)fprintf(out, "block %" PRIu32, block_count);
@@ -171,7 +171,7 @@ static bool read_argument(const char *text)
     }
     if (strncmp(text, "clocks=", 7) == 0) {
         const char *at = text + 6;
-        while (*at != '\0' && clock_count < MOST_CLOCKS) {
+        while (*at != '\0' && clock_count < MAX_CLOCKS) {
             char *end;
             clocks[clock_count++] = strtol(at + 1, &end, 10);
             at = end;

@@ -14,7 +14,7 @@
 
 #include "vta/model.h"
 
-enum { MOST_SAMPLES = 10000, LEAST_SAMPLES = 5, MOST_BATCH = 1000 };
+enum { MAX_SAMPLES = 10000, MIN_SAMPLES = 5, MAX_BATCH = 1000 };
 #define BATCH_MS 0.25
 
 static double now(clockid_t clock)
@@ -63,13 +63,13 @@ static bool run_some(vta_model *m, int count, vta_diag *diag)
 static int batch_of(double ms)
 {
     const double batch = BATCH_MS / (ms > 1e-6 ? ms : 1e-6);
-    return batch < 1.0 ? 1 : batch > MOST_BATCH ? MOST_BATCH : (int)batch;
+    return batch < 1.0 ? 1 : batch > MAX_BATCH ? MAX_BATCH : (int)batch;
 }
 
 static int measure(vta_model *m, double seconds)
 {
-    static double cpu[MOST_SAMPLES];
-    static double wall[MOST_SAMPLES];
+    static double cpu[MAX_SAMPLES];
+    static double wall[MAX_SAMPLES];
     vta_diag diag = {0};
     if (!run_some(m, 2, &diag)) { /* the first ones meet cold caches */
         return 1;
@@ -80,7 +80,7 @@ static int measure(vta_model *m, double seconds)
     }
     const int batch = batch_of(now(CLOCK_MONOTONIC) - begin);
     int count = 0;
-    while (count < LEAST_SAMPLES || (count < MOST_SAMPLES && now(CLOCK_MONOTONIC) - begin < 1e3 * seconds)) {
+    while (count < MIN_SAMPLES || (count < MAX_SAMPLES && now(CLOCK_MONOTONIC) - begin < 1e3 * seconds)) {
         const double c = now(CLOCK_PROCESS_CPUTIME_ID);
         const double w = now(CLOCK_MONOTONIC);
         if (!run_some(m, batch, &diag)) {

@@ -24,7 +24,7 @@ enum {
     TILES = 12,
     INNER = 3,
     RUNS = 3,
-    MOST_INSNS = 32,
+    MAX_INSNS = 32,
     EARLY = 16 /* cycles that the write of the start may add */
 };
 
@@ -90,7 +90,7 @@ static vta_code *record(const vta_config *c)
 typedef struct outcome {
     uint8_t bytes[RUNS][4096];
     uint64_t cycles[RUNS];
-    uint64_t account[RUNS][MOST_INSNS][VTA_CYCLE_CLASSES]; /* where they went; zeros: it is not known */
+    uint64_t account[RUNS][MAX_INSNS][VTA_CYCLE_CLASSES]; /* where they went; zeros: it is not known */
 } outcome;
 
 static void fill(uint8_t *bytes, uint64_t size, uint64_t seed)
@@ -101,20 +101,20 @@ static void fill(uint8_t *bytes, uint64_t size, uint64_t seed)
     }
 }
 
-static void keep_account(vta_device *device, uint64_t account[MOST_INSNS][VTA_CYCLE_CLASSES])
+static void keep_account(vta_device *device, uint64_t account[MAX_INSNS][VTA_CYCLE_CLASSES])
 {
     uint32_t insns = 0;
     const uint64_t *counts = vta_device_account(device, &insns);
     if (counts != NULL) {
-        assert_in_range(insns, 1, MOST_INSNS);
+        assert_in_range(insns, 1, MAX_INSNS);
         memcpy(account, counts, (size_t)insns * sizeof account[0]);
     }
 }
 
-static uint64_t sum_account(uint64_t account[MOST_INSNS][VTA_CYCLE_CLASSES])
+static uint64_t sum_account(uint64_t account[MAX_INSNS][VTA_CYCLE_CLASSES])
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < MOST_INSNS; i++) {
+    for (uint32_t i = 0; i < MAX_INSNS; i++) {
         for (uint32_t class = 0; class < VTA_CYCLE_CLASSES; class ++) {
             sum += account[i][class];
         }

@@ -181,20 +181,20 @@ static void run_and_stop(lab *l)
 static void endless_nests_can_be_stopped(void **state)
 {
     lab *l = *state;
-    enum { MOST = 16383 };
+    enum { MAX = 16383 };
     vta_insn nests[5] = {lab_gemm(0, 256), lab_gemm(0, 256), lab_alu(VTA_ALU_ADD, 0, 256),
                          lab_requant(0, 0, -1, 1), lab_depthwise(0, 256, 2, 2)};
     for (int i = 0; i < 2; i++) {
-        nests[i].gemm.iter_out = MOST;
-        nests[i].gemm.iter_in = MOST;
+        nests[i].gemm.iter_out = MAX;
+        nests[i].gemm.iter_in = MAX;
         nests[i].gemm.init = i;
     }
-    nests[2].alu.iter_out = MOST;
-    nests[2].alu.iter_in = MOST;
-    nests[3].requant.iter_out = MOST;
-    nests[3].requant.iter_in = MOST;
-    nests[4].depthwise.iter_out = MOST;
-    nests[4].depthwise.iter_in = MOST;
+    nests[2].alu.iter_out = MAX;
+    nests[2].alu.iter_in = MAX;
+    nests[3].requant.iter_out = MAX;
+    nests[3].requant.iter_in = MAX;
+    nests[4].depthwise.iter_out = MAX;
+    nests[4].depthwise.iter_in = MAX;
     for (int i = 0; i < 5; i++) {
         lab_clear(l);
         lab_load(l, VTA_MEM_INP, 0, 0, 256);

@@ -13,12 +13,12 @@
 #include "pool.h"
 #include "seed.h"
 
-enum { MOST_EXTENT = 300, JOBS = 4000 };
+enum { MAX_EXTENT = 300, JOBS = 4000 };
 
 typedef struct job {
     int64_t extent;
     uint32_t threads, spins;
-    unsigned times[MOST_EXTENT]; /* not atomic: run must order them before it returns */
+    unsigned times[MAX_EXTENT]; /* not atomic: run must order them before it returns */
     atomic_uint strange;
 } job;
 
@@ -44,11 +44,11 @@ static void run_jobs(rng *r, uint32_t threads)
     assert_int_equal(vta_pool_create(threads, &pool, &diag), VTA_OK);
     assert_int_equal(vta_pool_threads(pool), threads);
     for (int n = 0; n < JOBS; n++) {
-        j = (job){.extent = rng_between(r, 0, n % 8 == 0 ? MOST_EXTENT : 9), .threads = threads};
+        j = (job){.extent = rng_between(r, 0, n % 8 == 0 ? MAX_EXTENT : 9), .threads = threads};
         j.spins = n % 64 == 0 ? 2000 : 0;
         vta_pool_run(pool, j.extent, count, &j);
         assert_int_equal(atomic_load(&j.strange), 0);
-        for (int64_t i = 0; i < MOST_EXTENT; i++) {
+        for (int64_t i = 0; i < MAX_EXTENT; i++) {
             assert_int_equal(j.times[i], i < j.extent);
         }
     }

@@ -14,7 +14,7 @@
 #include "marks.h"
 #include "seed.h"
 
-enum { MOST = MARKS_FEW + 300, STEPS = 4000 };
+enum { MAX = MARKS_FEW + 300, STEPS = 4000 };
 
 static uint64_t latest(const uint64_t *plain, granules g)
 {
@@ -57,9 +57,9 @@ static void test_as_an_array(void **state)
 {
     (void)state;
     rng r = rng_split(test_seed("vta_marks"), 0);
-    for (int64_t count = 1; count <= MOST; count += count < 300 || count >= MARKS_FEW - 23 ? 23 : 100) {
+    for (int64_t count = 1; count <= MAX; count += count < 300 || count >= MARKS_FEW - 23 ? 23 : 100) {
         for (int log_block = 0; log_block <= 6; log_block += 2) {
-            uint64_t plain[MOST] = {0};
+            uint64_t plain[MAX] = {0};
             marks m;
             assert_true(vtac_vta_marks_init(&m, count, log_block));
             for (int step = 0; step < STEPS; step++) {

@@ -10,7 +10,7 @@
 typedef struct lab_net {
     const char *name;
     void (*build)(lab_region *lab); /* into an initialised one; lab_finish remains to be called */
-    uint64_t most_cycles;           /* of the whole network at "pynq" */
+    uint64_t max_cycles;            /* of the whole network at "pynq" */
 } lab_net;
 
 extern const lab_net lab_nets[];

@@ -84,9 +84,9 @@ static vta_status judge(const lab_net *net, const vta_config *config, uint32_t p
         return vta_fail(diag, VTA_INVALID, "%" PRIu32 " layers of 100 predicted within a tenth, 90 wanted",
                         percent);
     }
-    if (strcmp(config->name, "pynq") == 0 && cycles > net->most_cycles) {
+    if (strcmp(config->name, "pynq") == 0 && cycles > net->max_cycles) {
         return vta_fail(diag, VTA_INVALID, "%" PRIu64 " cycles, at most %" PRIu64 " wanted", cycles,
-                        net->most_cycles);
+                        net->max_cycles);
     }
     return VTA_OK;
 }

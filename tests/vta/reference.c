@@ -12,8 +12,8 @@
 /* p / 2^shift to the nearest; ties as `rounding` says for its last step. */
 static int64_t nearest(int64_t p, uint32_t shift, vta_rounding rounding)
 {
-    enum { MOST_SHIFT = 62 };
-    if (shift > MOST_SHIFT) {
+    enum { MAX_SHIFT = 62 };
+    if (shift > MAX_SHIFT) {
         return 0; /* a product is less than half of 2^63 */
     }
     const int64_t unit = (int64_t)1 << shift;
@@ -177,16 +177,16 @@ static int32_t maximum(const point *p)
 {
     const vtac_vta_window *w = &p->layer->window;
     const vtac_vta_tensor *t = input(p, 0);
-    int32_t most = INT8_MIN;
+    int32_t max = INT8_MIN;
     for (int64_t k = 0; k < w->kernel[0] * w->kernel[1]; k++) {
         const int64_t y = p->y * w->stride[0] + k / w->kernel[1] * w->dilation[0] - w->before[0];
         const int64_t x = p->x * w->stride[1] + k % w->kernel[1] * w->dilation[1] - w->before[1];
         if (y >= 0 && y < t->h && x >= 0 && x < t->w) {
             const int32_t q = p->values->of[p->layer->inputs[0]][at(t, p->n, p->c, y, x)];
-            most = q > most ? q : most;
+            max = q > max ? q : max;
         }
     }
-    return clamp(p, most);
+    return clamp(p, max);
 }
 
 static int8_t number(const point *p, uint32_t k)

@@ -111,14 +111,14 @@ static vtac_fixed draw_scale(lab_region *lab, double spread)
 /* Multipliers of 31 bits and another rounding, now and then. The value of a scale stays about what it is. */
 static void draw_rounding(lab_region *lab, vtac_vta_layer *layer, vtac_fixed *scales, size_t count)
 {
-    enum { MORE_BITS = 7, MOST_SHIFT = 56 };
+    enum { MORE_BITS = 7, MAX_SHIFT = 56 };
     if (!lab->varied || rng_percent(&lab->random, 55)) {
         return;
     }
     layer->wide = true;
     layer->rounding = (vta_rounding)rng_below(&lab->random, VTA_ROUND_COUNT);
     for (size_t i = 0; i < count; i++) {
-        if (scales[i].shift <= MOST_SHIFT) {
+        if (scales[i].shift <= MAX_SHIFT) {
             scales[i] = (vtac_fixed){scales[i].mult << MORE_BITS | rng_below(&lab->random, 1U << MORE_BITS),
                                      scales[i].shift + MORE_BITS};
         }
@@ -234,10 +234,10 @@ uint32_t lab_add_average(lab_region *lab, uint32_t input, const vtac_vta_window 
     const uint32_t output = add_pool(lab, VTAC_VTA_AVG_POOL, input, window);
     const vtac_vta_tensor *to = &lab->tensors[output];
     vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
-    const size_t most = (size_t)(window->kernel[0] * window->kernel[1] + 1);
-    int64_t *divisors = take(lab, most, sizeof *divisors);
-    vtac_fixed *scales = take(lab, most, sizeof *scales);
-    bool *found = take(lab, most, sizeof *found);
+    const size_t max = (size_t)(window->kernel[0] * window->kernel[1] + 1);
+    int64_t *divisors = take(lab, max, sizeof *divisors);
+    vtac_fixed *scales = take(lab, max, sizeof *scales);
+    bool *found = take(lab, max, sizeof *found);
     for (int d = 0; d < 2; d++) {
         layer->counted_before[d] = counted->before[d];
         layer->counted_after[d] = counted->after[d];
@@ -254,7 +254,7 @@ uint32_t lab_add_average(lab_region *lab, uint32_t input, const vtac_vta_window 
     layer->scales = scales;
     draw_rounding(lab, layer, scales, layer->divisor_count);
     if (layer->wide) {
-        int32_t *bias = take(lab, most, sizeof *bias);
+        int32_t *bias = take(lab, max, sizeof *bias);
         for (uint32_t i = 0; i < layer->divisor_count; i++) {
             bias[i] = (int32_t)rng_between(&lab->random, -1000, 1000);
         }
@@ -918,10 +918,10 @@ static void undo(lab_region *lab, const vta_config *config, uint32_t layers, uin
 }
 
 /* A convolution of a chain, of up to so many channels. */
-static uint32_t draw_member(lab_region *lab, uint32_t input, int64_t most)
+static uint32_t draw_member(lab_region *lab, uint32_t input, int64_t max)
 {
     lab_conv how = {.groups = 1, .window = lab_window(1, 1, 0)};
-    how.channels = rng_between(&lab->random, 1, most);
+    how.channels = rng_between(&lab->random, 1, max);
     how.weight_zero = rng_percent(&lab->random, 15);
     if (rng_percent(&lab->random, 25)) {
         draw_window(lab, &lab->tensors[input], &how.window);

@@ -490,7 +490,7 @@ static void test_pairs(void **state)
     (void)state;
     static const char *const names[] = {"pynq", "pynq512", "ultra96", "tiny"};
     enum { CONFIGS = sizeof names / sizeof names[0] };
-    const double most = 1.015; /* times the fastest pairs' */
+    const double max = 1.015; /* times the fastest pairs' */
     const uint64_t seed = test_seed("vta_pairs");
     double logs = 0;
     for (uint64_t i = 0; i < CONFIGS; i++) {
@@ -528,7 +528,7 @@ static void test_pairs(void **state)
         lab_free(&lab);
     }
     print_message("%.4f times the fastest pairs' in the mean\n", exp(logs / CONFIGS));
-    assert_true(exp(logs / CONFIGS) < most);
+    assert_true(exp(logs / CONFIGS) < max);
     assert_int_equal(load_config(state), 0);
 }
 

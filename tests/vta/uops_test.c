@@ -15,7 +15,7 @@
 
 #include "model.h"
 
-enum { LISTS = 12, STEPS = 6000, KERNELS = 2500, MOST_UOPS = 9 };
+enum { LISTS = 12, STEPS = 6000, KERNELS = 2500, MAX_UOPS = 9 };
 
 typedef struct lab {
     vta_config config;
@@ -33,8 +33,8 @@ static void fill(lab *l, rng *r)
     int64_t kernel = 0;
     for (int i = 0; i < STEPS; i++) {
         kernel = (kernel + rng_between(r, rng_below(r, 8) == 0 ? -(KERNELS / 2) : -1, 3) + KERNELS) % KERNELS;
-        vta_uop uops[MOST_UOPS];
-        const uint32_t count = 1 + (uint32_t)(kernel * 7 % MOST_UOPS);
+        vta_uop uops[MAX_UOPS];
+        const uint32_t count = 1 + (uint32_t)(kernel * 7 % MAX_UOPS);
         for (uint32_t k = 0; k < count; k++) {
             uops[k] = (vta_uop){.dst = (uint32_t)((kernel + k) % acc), .src = (uint32_t)(kernel / acc)};
         }

@@ -26,9 +26,9 @@ extern "C" {
 enum {
     VTA_WIRE_PROTOCOL = 1,
     VTA_WIRE_HEADER = 20,
-    VTA_WIRE_MOST = 1 << 20,               /* bytes of content in a frame */
-    VTA_WIRE_CHUNK = VTA_WIRE_MOST - 1024, /* bytes of data in a frame, beside what says where they belong */
-    VTA_WIRE_TEXT = 1 << 14                /* longest text, a configuration for instance */
+    VTA_WIRE_MAX = 1 << 20,               /* bytes of content in a frame */
+    VTA_WIRE_CHUNK = VTA_WIRE_MAX - 1024, /* bytes of data in a frame, beside what says where they belong */
+    VTA_WIRE_TEXT = 1 << 14               /* longest text, a configuration for instance */
 };
 
 typedef enum vta_wire_kind {

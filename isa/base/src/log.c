@@ -7,7 +7,7 @@
 
 /* The lock is held for as long as two pointers are copied, never while the program's function runs. */
 static struct {
-    atomic_uint lock, most;
+    atomic_uint lock, max;
     vta_log_sink *sink;
     void *context;
 } listener;
@@ -23,19 +23,19 @@ static void unlock(void)
     atomic_store_explicit(&listener.lock, 0, memory_order_release);
 }
 
-void vta_log_to(vta_log_level most, vta_log_sink *sink, void *context)
+void vta_log_to(vta_log_level max, vta_log_sink *sink, void *context)
 {
     lock();
     listener.sink = sink;
     listener.context = context;
-    atomic_store(&listener.most, sink != NULL ? (unsigned)most : 0);
+    atomic_store(&listener.max, sink != NULL ? (unsigned)max : 0);
     unlock();
 }
 
 void vta_log(vta_log_level level, const char *fmt, ...)
 {
     char line[1024];
-    if ((unsigned)level > atomic_load_explicit(&listener.most, memory_order_relaxed)) {
+    if ((unsigned)level > atomic_load_explicit(&listener.max, memory_order_relaxed)) {
         return;
     }
     lock();

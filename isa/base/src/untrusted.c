@@ -13,7 +13,7 @@ static size_t length_of(unsigned char first)
 size_t vta_utf8_character(const char *text, size_t size, uint32_t *point)
 {
     static const uint8_t bits_of_first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
     const size_t length = size > 0 ? length_of((unsigned char)*text) : 0;
     *point = 0;
     if (length == 0 || length > size) {
@@ -28,7 +28,7 @@ size_t vta_utf8_character(const char *text, size_t size, uint32_t *point)
         code = code << 6 | (more & 0x3f);
     }
     const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    if (code < least[length] || code > 0x10ffff || surrogate) {
+    if (code < min[length] || code > 0x10ffff || surrogate) {
         return 0;
     }
     *point = code;

@@ -326,21 +326,21 @@ NATIVE(void, bind)
 
 NATIVE(void, reshape)(JNIEnv *env, jclass class, jlong handle, jint index, jlongArray shape)
 {
-    enum { MOST = 64 }; /* more axes than any tensor has; the library says how many it takes */
+    enum { MAX = 64 }; /* more axes than any tensor has; the library says how many it takes */
     (void)class;
-    int64_t dim[MOST];
+    int64_t dim[MAX];
     vta_diag diag = {0};
     const jsize rank = (*env)->GetArrayLength(env, shape);
-    for (jsize i = 0; i < rank && i < MOST; i++) {
+    for (jsize i = 0; i < rank && i < MAX; i++) {
         jlong size;
         (*env)->GetLongArrayRegion(env, shape, i, 1, &size);
         dim[i] = size;
     }
-    vta_jni_refuse(env,
-                   rank > MOST ? vta_fail(&diag, VTA_RANGE, "no tensor has %d axes", (int)rank)
-                               : vta_model_set_input_shape(model_of(handle), (uint32_t)index, dim,
-                                                           (uint32_t)rank, &diag),
-                   &diag);
+    vta_jni_refuse(
+        env,
+        rank > MAX ? vta_fail(&diag, VTA_RANGE, "no tensor has %d axes", (int)rank)
+                   : vta_model_set_input_shape(model_of(handle), (uint32_t)index, dim, (uint32_t)rank, &diag),
+        &diag);
 }
 
 NATIVE(jbyteArray, fetch)(JNIEnv *env, jclass class, jlong handle, jint index, jobject memory)

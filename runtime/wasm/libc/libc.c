@@ -292,11 +292,11 @@ double fmod(double x, double y)
         return NAN;
     }
     while (rest >= divisor) {
-        double most = divisor;
-        while (most <= rest - most) {
-            most *= 2;
+        double max = divisor;
+        while (max <= rest - max) {
+            max *= 2;
         }
-        rest -= most;
+        rest -= max;
     }
     return __builtin_copysign(rest, x);
 }

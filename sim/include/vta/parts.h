@@ -84,7 +84,7 @@ typedef struct vta_match {
  * in work, and what was next, has retired: what waits in the queues is the same, and nothing else that either
  * did before is left.
  */
-vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t from, uint64_t least,
+vta_status vta_parts_match(const vta_part_run *here, const vta_part_run *there, uint64_t from, uint64_t min,
                            vta_match *out, vta_diag *diag);
 
 /* The clocked counters that the cycles of a run make, but for `cycles`. */

@@ -38,7 +38,7 @@ typedef void vta_log_sink(void *context, vta_log_level level, const char *line);
 /* From now on lines of at most this level go to `sink`, without a newline, from whichever thread has one to
  * say; NULL: nobody listens. One for the whole process. A thread that is just saying something may call the
  * one before once more. */
-void vta_log_to(vta_log_level most, vta_log_sink *sink, void *context);
+void vta_log_to(vta_log_level max, vta_log_sink *sink, void *context);
 
 /* The first failure of a call chain; {0} means none. */
 typedef struct vta_diag {
