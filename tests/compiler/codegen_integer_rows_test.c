@@ -98,8 +98,8 @@ static void test_softmax(void **state)
     (void)state;
     rng r = rng_split(seed, 1);
     for (size_t e = 0; e < sizeof extents / sizeof extents[0]; e++) {
-        for (int kind = 0; kind < 4; kind++) {
-            const char *dtype = e % 2 == 0 ? "i8" : "u8";
+        for (int kind = 0; kind < 6; kind++) { /* the last two: shares of sums */
+            const char *dtype = e % 2 == 0 ? "i8" : "u8", *how = kind >= 4 ? " {linear=1}" : "";
             const int n = extents[e];
             vta_str text = {0};
             vta_str_printf(&text, "graph \"g\"\ninput %%x: %s[2,3,%d]\n", dtype, n);
@@ -110,8 +110,8 @@ static void test_softmax(void **state)
                 vta_str_printf(&text, "random %%m: bool[2,3,%d] 0 1\n", n);
             }
             vta_str_printf(&text,
-                           "%%y: %s[2,3,%d] = vtac.RowSoftmax(%%x, %%sx, %%zx, %%sy, %%zy%s)\noutput %%y\n",
-                           dtype, n, kind >= 2 ? ", %m" : "");
+                           "%%y: %s[2,3,%d] = vtac.RowSoftmax(%%x, %%sx, %%zx, %%sy, %%zy%s)%s\noutput %%y\n",
+                           dtype, n, kind == 2 || kind == 3 ? ", %m" : "", how);
             check_graph(text.text, n, dtype[0] == 'i', expect_softmax);
             vta_str_free(&text);
         }

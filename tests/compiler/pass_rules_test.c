@@ -31,6 +31,16 @@ static uint64_t seed;
 #define ROW                                                                                                  \
     "const %last: i64[1] = [-1]\nconst %two: f32[] = [2]\nconst %one: f32[] = [1]\nconst %minus: f32[] = "   \
     "[-0.5]\nconst %eps: f32[] = [0.01]\nrandom %g: f32[7] -150 150\nrandom %b: f32[1,7] -50 50\n"
+/* (pad(v, 1) k^T) q, divided by its last row, with these keys. */
+#define LINEAR(keys)                                                                                         \
+    "const %pads: i64[8] = [0, 0, 0, 0, 0, 0, 1, 0]\nconst %v1: f32[] = [1]\nconst %ax: i64[1] = [2]\n"      \
+    "const %s0: i64[1] = [0]\nconst %s1: i64[1] = [6]\nconst %s2: i64[1] = [100]\n"                          \
+    "const %eps: f32[] = [1e-6]\n"                                                                           \
+    "%n: f32[2,4,6,7] = Neg(%x)\n%q: f32[2,4,6,7] = Relu(%x)\n%k: f32[2,4,6,7] = " keys                      \
+    "%v: f32[2,4,7,7] = Pad(%x, %pads, %v1)\n%t: f32[2,4,7,6] = Transpose(%k) {perm=[0, 1, 3, 2]}\n"         \
+    "%m: f32[2,4,7,6] = MatMul(%v, %t)\n%p: f32[2,4,7,7] = MatMul(%m, %q)\n"                                 \
+    "%a: f32[2,4,6,7] = Slice(%p, %s0, %s1, %ax)\n%b: f32[2,4,1,7] = Slice(%p, %s1, %s2, %ax)\n"             \
+    "%e: f32[2,4,1,7] = Add(%b, %eps)\n%y: f32[2,4,6,7] = Div(%a, %e)\noutput %y\n"
 #define FILTER "random %w: f32[4,4,3,3] -30 30\n"
 #define CONV   "%c: f32[2,4,6,7] = Conv(%x, %w) {pads=[1, 1, 1, 1]}\n"
 
@@ -244,6 +254,15 @@ static const struct {
                "%e: f32[2,4,6,7] = Exp(%d)\n%s: f32[2,4,6,1] = ReduceSum(%e, %last)\n"
                "%y: f32[2,4,6,7] = Div(%e, %s)\noutput %y\n",
      "Softmax"},
+    {VTAC_PASS_GATHER_ROWS, "linear attention", IMAGE LINEAR("Sigmoid(%n)\n"),
+     "Neg Sigmoid Reshape Reshape Relu ReduceMean Mul Reshape Transpose LpNormalization LpNormalization "
+     "Reshape "
+     "Transpose MatMul MatMul Transpose"},
+    {VTAC_PASS_GATHER_ROWS, "one whose keys are not known to be above 0", IMAGE LINEAR("Cosh(%n)\n"),
+     "Neg Relu Cosh Pad Transpose MatMul MatMul Slice Slice Add Div"},
+    {VTAC_PASS_GATHER_ROWS, "rows divided by the sum of their sizes",
+     IMAGE ROW "%s: f32[2,4,6,1] = ReduceL1(%x, %last)\n%y: f32[2,4,6,7] = Div(%x, %s)\noutput %y\n",
+     "LpNormalization"},
     {VTAC_PASS_GATHER_ROWS, "the variance of something else, and a mean over another axis",
      IMAGE ROW
      "%m: f32[2,4,6,1] = ReduceMean(%x, %last)\n%d: f32[2,4,6,7] = Sub(%x, %m)\n"

@@ -224,12 +224,39 @@ static bool global_pool(const layer *l)
     return true;
 }
 
+static bool is_linear(const layer *l)
+{
+    return vtac_attr_int(l->node, "linear", 0) != 0;
+}
+
+/* Numbers of the last axis by the sum of their sizes, in double. */
+static bool plain_shares(const layer *l)
+{
+    const int64_t row = l->y->dim[l->y->rank - 1];
+    const double step = (double)scale_of(l, 3, 0);
+    for (int64_t from = 0; from < l->out->count; from += row) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < row; i++) {
+            sum += fabs((double)(vtac_tensor_int(&l->in[0], from + i) - zero_of(l, 2, 0)));
+        }
+        for (int64_t i = 0; i < row; i++) {
+            const double x = (double)(vtac_tensor_int(&l->in[0], from + i) - zero_of(l, 2, 0));
+            const double y = sum > 0.0 ? x / sum / step : 0.0;
+            put(l, from + i, y, y, zero_of(l, 4, 0));
+        }
+    }
+    return true;
+}
+
 /* Over the last axis, in double. */
 static bool softmax(const layer *l)
 {
     const int64_t row = l->y->dim[l->y->rank - 1];
     const double scale = (double)scale_of(l, 1, 0);
     const double step = (double)scale_of(l, 3, 0);
+    if (is_linear(l)) {
+        return plain_shares(l);
+    }
     for (int64_t from = 0; from < l->out->count; from += row) {
         int64_t max = INT64_MIN;
         double sum = 0.0;
@@ -260,7 +287,9 @@ static bool row_softmax(const layer *l)
                                     .y_scale = scale_of(l, 3, 0),
                                     .y_zero = (int32_t)zero_of(l, 4, 0),
                                     .y_low = bytes ? 0 : INT8_MIN,
-                                    .y_high = bytes ? UINT8_MAX : INT8_MAX};
+                                    .y_high = bytes ? UINT8_MAX : INT8_MAX,
+                                    .linear = is_linear(l),
+                                    .x_zero = (int32_t)zero_of(l, 2, 0)};
     vtac_softmax row;
     if (l->node->input_count != 5 || n > LONGEST || !softmax(l) || !vtac_softmax_of(&want, &row)) {
         return false;

@@ -122,7 +122,7 @@ static void try_softmax(const softmax_case *c, int32_t n, tally *t)
     make_rows(n);
     for (int r = 0; r < ROWS; r++) {
         const float x_scale = (float)exp(uniform(log(0.002), log(0.4)));
-        const vtac_softmax_want want = {n, x_scale, c->y_scale, c->zero, c->low, c->high};
+        const vtac_softmax_want want = {n, x_scale, c->y_scale, c->zero, c->low, c->high, false, 0};
         vtac_softmax p;
         assert_true(vtac_softmax_of(&want, &p));
         for (int32_t i = 0; i < n; i++) {
@@ -163,7 +163,7 @@ static void test_softmax(void **state)
 static void test_masks(void **state)
 {
     (void)state;
-    const vtac_softmax_want want = {4, 0.1F, 1.0F / 256, -128, -128, 127};
+    const vtac_softmax_want want = {4, 0.1F, 1.0F / 256, -128, -128, 127, false, 0};
     vtac_softmax p;
     assert_true(vtac_softmax_of(&want, &p));
     const int32_t scores[] = {127, -128, -127, 100};
@@ -195,7 +195,8 @@ static void test_softmax_limits(void **state)
     };
     vtac_softmax p;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const vtac_softmax_want want = {cases[i].n, cases[i].x_scale, cases[i].y_scale, 0, -128, 127};
+        const vtac_softmax_want want = {cases[i].n, cases[i].x_scale, cases[i].y_scale, 0, -128, 127, false,
+                                        0};
         assert_int_equal(vtac_softmax_of(&want, &p), cases[i].fits);
     }
 }
@@ -204,8 +205,8 @@ static void test_softmax_limits(void **state)
 static void test_softmax_sums(void **state)
 {
     (void)state;
-    const vtac_softmax_want want = {LONGEST, 0.1F, 1.0F / LONGEST / 100, 0, -128, 127};
-    const vtac_softmax_want lonely = {LONGEST, 0.05F, 1.0F / 256, 0, 0, 255};
+    const vtac_softmax_want want = {LONGEST, 0.1F, 1.0F / LONGEST / 100, 0, -128, 127, false, 0};
+    const vtac_softmax_want lonely = {LONGEST, 0.05F, 1.0F / 256, 0, 0, 255, false, 0};
     vtac_softmax p;
     assert_true(vtac_softmax_of(&want, &p));
     for (int32_t i = 0; i < LONGEST; i++) {
@@ -220,6 +221,92 @@ static void test_softmax_sums(void **state)
     vtac_row_softmax(&p, x[0], NULL, y);
     assert_int_equal(y[0], (int32_t)rint(256.0 / (1.0 + (LONGEST - 1) * exp(-255 * 0.05))));
     assert_int_equal(y[1], 0);
+}
+
+/* ---- rows that are divided by the sum of their sizes */
+
+static void try_shares(const softmax_case *c, int32_t n, tally *t)
+{
+    make_rows(n);
+    for (int r = 0; r < ROWS; r++) {
+        const int32_t x_zero = r % 2 == 0 ? INT8_MIN : (int32_t)rng_between(&source, -60, 60);
+        const vtac_softmax_want want = {.n = n,
+                                        .x_scale = (float)exp(uniform(log(0.002), log(0.4))),
+                                        .y_scale = c->y_scale,
+                                        .y_zero = c->zero,
+                                        .y_low = c->low,
+                                        .y_high = c->high,
+                                        .linear = true,
+                                        .x_zero = x_zero};
+        vtac_softmax p;
+        double sum = 0.0;
+        assert_true(vtac_softmax_of(&want, &p));
+        for (int32_t i = 0; i < n; i++) {
+            sum += fabs((double)(x[r][i] - x_zero));
+        }
+        for (int32_t i = 0; i < n; i++) {
+            const double share = sum > 0.0 ? (x[r][i] - x_zero) / sum : 0.0;
+            expected[i] = clamp(rint(share / (double)c->y_scale) + c->zero, c->low, c->high);
+        }
+        vtac_row_softmax(&p, x[r], NULL, y);
+        compare(t, n);
+    }
+}
+
+static void test_shares(void **state)
+{
+    (void)state;
+    const softmax_case cases[] = {
+        {"shares, 1/256", 1.0F / 256, -128, -128, 127, false},
+        {"shares, 1/128 of both signs", 1.0F / 128, 0, -128, 127, false},
+        {"shares, uint8 of 1/255", 1.0F / 255, 0, 0, 255, false},
+        {"shares, 1/3000", 1.0F / 3000, -100, -128, 127, false},
+        {"shares, 2^-14", 1.0F / 16384, -128, -128, 127, false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (int i = 0; i < LENGTHS; i++) {
+            tally t = {0};
+            for (int b = 0; b < blocks_of(lengths[i]); b++) {
+                try_shares(&cases[c], lengths[i], &t);
+            }
+            assert_close(&t, cases[c].name, lengths[i]);
+        }
+    }
+}
+
+/* A row of zeros, one that has a single number, and the largest sum; scales that fit and those that do not.
+ */
+static void test_share_limits(void **state)
+{
+    (void)state;
+    vtac_softmax_want want = {LONGEST, 0.1F, 1.0F / LONGEST / 100, 0, -128, 127, true, -128};
+    vtac_softmax p;
+    assert_true(vtac_softmax_of(&want, &p));
+    for (int32_t i = 0; i < LONGEST; i++) {
+        x[0][i] = 127;
+        x[1][i] = x[2][i] = -128;
+    }
+    x[2][5] = -127;
+    vtac_row_softmax(&p, x[0], NULL, y);
+    assert_int_equal(y[LONGEST - 1], 100);
+    vtac_row_softmax(&p, x[1], NULL, y);
+    assert_int_equal(y[LONGEST - 1], 0);
+    want.y_scale = 1.0F / 64;
+    assert_true(vtac_softmax_of(&want, &p));
+    vtac_row_softmax(&p, x[2], NULL, y);
+    assert_int_equal(y[5], 64);
+    assert_int_equal(y[6], 0);
+    static const struct {
+        int64_t n;
+        float y_scale;
+        bool fits;
+    } cases[] = {{1, 1.0F / 256, true}, {0, 0.1F, false},    {LONGEST + 1, 0.1F, false},
+                 {16, 1e-8F, true},     {16, 1e-12F, false}, {16, 1e20F, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        want.n = cases[i].n;
+        want.y_scale = cases[i].y_scale;
+        assert_int_equal(vtac_softmax_of(&want, &p), cases[i].fits);
+    }
 }
 
 /* ---- normalizations */
@@ -381,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),        cmocka_unit_test(test_masks),
         cmocka_unit_test(test_softmax_limits), cmocka_unit_test(test_softmax_sums),
+        cmocka_unit_test(test_shares),         cmocka_unit_test(test_share_limits),
         cmocka_unit_test(test_norms),          cmocka_unit_test(test_even_rows),
         cmocka_unit_test(test_norm_limits),
     };

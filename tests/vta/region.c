@@ -383,12 +383,15 @@ uint32_t lab_add_heads(lab_region *lab, uint32_t input, int64_t heads, int64_t n
     vtac_softmax *softmax = take(lab, 1, sizeof *softmax);
     const float octaves = ldexpf(1.0F, (int)rng_between(&lab->random, -7, 0));
     const float scale = rng_percent(&lab->random, 50) ? 1.0F / 256 : octaves / 100;
+    const bool linear = rng_percent(&lab->random, 30), has_signs = rng_percent(&lab->random, 50);
     const vtac_softmax_want want = {.n = numbers,
                                     .x_scale = octaves * 0.7F,
                                     .y_scale = scale,
                                     .y_zero = -128,
                                     .y_low = layer->low,
-                                    .y_high = layer->high};
+                                    .y_high = layer->high,
+                                    .linear = linear,
+                                    .x_zero = has_signs ? (int32_t)rng_between(&lab->random, -50, 50) : -128};
     if (!vtac_softmax_of(&want, softmax)) {
         fprintf(stderr, "no softmax\n");
         exit(1);
@@ -403,6 +406,9 @@ void lab_put_mask(lab_region *lab, bool of_pixels, bool of_heads)
 {
     vtac_vta_layer *layer = &lab->layers[lab->region.layer_count - 1];
     const vtac_vta_tensor *to = &lab->tensors[layer->output];
+    if (layer->softmax->linear) { /* it takes none */
+        return;
+    }
     uint32_t *inputs = take(lab, 2, sizeof *inputs);
     inputs[0] = layer->inputs[0];
     inputs[1] =

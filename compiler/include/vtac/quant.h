@@ -173,12 +173,19 @@ enum { VTAC_ROW_LONGEST = 8192, VTAC_ROW_MASKED = -(1 << 20), VTAC_ROW_LONG = 1 
  * VTAC_ROW_SHORT numbers have a tail: what a power has below 512 (VTAC_ROW_TAIL_BELOW) is summed with seven
  * places more, since the rounding of so many would show in y. mult is 2^14 where the scale of y is a power of
  * two; then a narrow record does, with places = 14 - shift. Else a wide one does, whose multiplier has 31
- * bits. */
+ * bits.
+ *
+ * A linear one has no power, no mask and no tail: each number is divided by the sum of the row's sizes, and a
+ * row of zeros stays one (LpNormalization of ONNX with p = 1).
+ *
+ *     u = x - offset     S = sum(|u|)
+ *     y = clamp(round(u * recip(S).mult * mult / 2^(recip(S).shift + shift)) + zero, low, high) */
 enum { VTAC_ROW_SHORT = 256, VTAC_ROW_TAIL = 7, VTAC_ROW_TAIL_BELOW = 1 << (16 - VTAC_ROW_TAIL) };
 
 typedef struct vtac_softmax {
     int32_t n;
-    bool tail;
+    bool tail, linear;
+    int32_t offset;   /* of a linear one: the zero point of x */
     vtac_fixed power; /* scale of x, to 1/4096 of a power of two */
     uint32_t mult;    /* 2^14 ... 2^15 - 1: 1 / scale of y is mult * 2^-shift */
     int32_t shift;
@@ -189,11 +196,15 @@ typedef struct vtac_softmax_want {
     int64_t n;
     float x_scale, y_scale;
     int32_t y_zero, y_low, y_high;
+    bool linear;
+    int32_t x_zero; /* as of int8; of a linear one */
 } vtac_softmax_want;
 
 /* False where the row is too long, or a scale is not finite and above 0, or so far off that a mask or a sum
  * would not work. */
 bool vtac_softmax_of(const vtac_softmax_want *want, vtac_softmax *out);
+/* True for a linear one of numbers of both signs. */
+bool vtac_softmax_has_signs(const vtac_softmax *p);
 /* `mask` NULL: none. y may be x. */
 void vtac_row_softmax(const vtac_softmax *p, const int32_t *x, const int32_t *mask, int32_t *y);
 /* e of a number that is v above m (v <= 0), and exp2(s + 7 * 4096). */

@@ -2,9 +2,10 @@
  *
  * RowSoftmax and RowNorm: softmax and normalizations over the last axis in the integers of vtac/quant.h. Both
  * take x, x_scale, x_zero, y_scale, y_zero, known but for x. RowSoftmax has a mask as a sixth input: where it
- * is true, the number is left out. RowNorm has gain and perhaps bias, a float for each column, and the
- * attributes epsilon and centered. PlaneNorm normalizes all axes behind the second, by groups of channels: it
- * has gain and bias, a float for each channel, and the attributes epsilon and groups.
+ * is true, the number is left out; with the attribute VTAC_ROW_LINEAR it divides by the sum without a power,
+ * and has no mask. RowNorm has gain and perhaps bias, a float for each column, and the attributes epsilon and
+ * centered. PlaneNorm normalizes all axes behind the second, by groups of channels: it has gain and bias, a
+ * float for each channel, and the attributes epsilon and groups.
  */
 #ifndef VTAC_ROWS_H
 #define VTAC_ROWS_H
@@ -12,6 +13,8 @@
 #include "vta/arena.h"
 #include "vtac/graph.h"
 #include "vtac/quant.h"
+
+#define VTAC_ROW_LINEAR "linear"
 
 /* The numbers of a node; false: it has none, because something that they need is not known or does not fit.
  */

@@ -164,6 +164,14 @@ static void take_entries(vtac_lower *l, softmax_row *s)
     vtac_end(l->k);
 }
 
+/* The numbers of a row without powers. */
+static void take_plain(vtac_lower *l, void *context, const vtac_expr *i, const vtac_expr *lane)
+{
+    softmax_row *s = context;
+    (void)lane;
+    vtac_store(l->k, s->power, i, E2(SUB, number_at(l, &s->row, i), whole_number(l, s->p.offset)));
+}
+
 typedef struct power_sum {
     const softmax_row *s;
     vtac_buffer *part;
@@ -173,6 +181,7 @@ static void take_power(vtac_lower *l, void *context, const vtac_expr *i, const v
 {
     power_sum *sum = context;
     const vtac_expr *entry = vtac_e_load(l->k, sum->s->power, i);
+    entry = vtac_softmax_has_signs(&sum->s->p) ? E1(ABS, entry) : entry;
     vtac_store(l->k, sum->part, lane, E2(ADD, vtac_e_load(l->k, sum->part, lane), entry));
 }
 
@@ -232,6 +241,7 @@ typedef struct found_factor {
 /* recip of the sum, by the scale of the result. */
 static found_factor factor_of_sum(vtac_lower *l, const vtac_softmax *p, const vtac_expr *sum)
 {
+    sum = p->linear ? E2(MAX, sum, vtac_e_int(l->k, VTAC_I64, 1)) : sum;
     const vtac_expr *v = vtac_let(l->k, "sum", sum);
     const vtac_expr *log = vtac_let(l->k, "log", log_below(l, v));
     const vtac_expr *k = E2(SUB, vtac_e_int(l->k, VTAC_I64, 31), log);
@@ -259,6 +269,15 @@ static void find_share(vtac_lower *l, softmax_row *s)
     s->share = vtac_let(l->k, "share", share);
 }
 
+/* The powers of a row, of the numbers less their maximum. */
+static void take_powers(vtac_lower *l, softmax_row *s)
+{
+    vtac_set_lanes(l, s->row.part, s->row.lanes, whole_number(l, INT32_MIN));
+    vtac_each_of_row(l, s->row.extent, s->row.lanes, take_max, s);
+    s->max = vtac_let(l->k, "max", vtac_join_lanes(l, s->row.part, s->row.lanes, VTAC_E_MAX));
+    take_entries(l, s);
+}
+
 vta_status vtac_lower_row_softmax(vtac_lower *l)
 {
     softmax_row s = {0};
@@ -266,13 +285,14 @@ vta_status vtac_lower_row_softmax(vtac_lower *l)
         return vtac_unsupported(l, "its scales must be known, and its rows short");
     }
     VTA_TRY(vtac_begin(l, ""));
-    s.table = power_table(l, &s.p);
+    s.table = s.p.linear ? NULL : power_table(l, &s.p);
     open_rows(l, &s.row);
     s.power = vtac_kernel_buffer(l->k, "power", entry_type(&s.p), s.row.extent, VTAC_BUFFER_SCRATCH);
-    vtac_set_lanes(l, s.row.part, s.row.lanes, whole_number(l, INT32_MIN));
-    vtac_each_of_row(l, s.row.extent, s.row.lanes, take_max, &s);
-    s.max = vtac_let(l->k, "max", vtac_join_lanes(l, s.row.part, s.row.lanes, VTAC_E_MAX));
-    take_entries(l, &s);
+    if (s.p.linear) {
+        vtac_each_of_row(l, s.row.extent, s.row.lanes, take_plain, &s);
+    } else {
+        take_powers(l, &s);
+    }
     find_share(l, &s);
     vtac_each_of_row(l, s.row.extent, s.row.lanes, take_share, &s);
     vtac_end(l->k);

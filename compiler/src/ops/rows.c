@@ -29,12 +29,15 @@ bool vtac_softmax_of_node(const vtac_graph *graph, const vtac_node *node, vtac_s
     if (!known_numbers(graph, node, known)) {
         return false;
     }
+    const int32_t low = x->dtype == VTAC_I8 ? INT8_MIN : 0;
     const vtac_softmax_want want = {.n = numbers_of(node, x),
                                     .x_scale = (float)known[0],
                                     .y_scale = (float)known[2],
                                     .y_zero = (int32_t)known[3],
-                                    .y_low = x->dtype == VTAC_I8 ? INT8_MIN : 0,
-                                    .y_high = x->dtype == VTAC_I8 ? INT8_MAX : UINT8_MAX};
+                                    .y_low = low,
+                                    .y_high = low + UINT8_MAX,
+                                    .linear = vtac_attr_int(node, VTAC_ROW_LINEAR, 0) != 0,
+                                    .x_zero = (int32_t)known[1] - low + INT8_MIN};
     return vtac_softmax_of(&want, out);
 }
 

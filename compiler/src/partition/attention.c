@@ -228,7 +228,8 @@ static vta_status move_softmax(const heads *h, const vtac_legalized *p)
     const int64_t group = vtac_attr_int(&b->graph->nodes[b->graph->values[p->made].node], "group", 1);
     const vtac_attr attrs[] = {
         {.name = "group", .kind = VTAC_ATTR_INT, .i = group},
-        {.name = "numbers", .kind = VTAC_ATTR_INT, .i = columns_of(b->graph, b->like.inputs[0])}};
+        {.name = "numbers", .kind = VTAC_ATTR_INT, .i = columns_of(b->graph, b->like.inputs[0])},
+        {.name = VTAC_ROW_LINEAR, .kind = VTAC_ATTR_INT, .i = vtac_attr_int(&b->like, VTAC_ROW_LINEAR, 0)}};
     const vtac_type source = vtac_b_type(b, image);
     if (first == 0 || !vtac_type_equal(&source, &type) || vtac_is_output(b->graph, b->like.outputs[0])) {
         return VTA_OK;
@@ -236,7 +237,7 @@ static vta_status move_softmax(const heads *h, const vtac_legalized *p)
     memcpy(inputs, b->like.inputs, b->like.input_count * sizeof *inputs);
     inputs[0] = image;
     VTA_TRY(inputs[MASK] != 0 ? image_of_mask(h, &type, group, &inputs[MASK]) : VTA_OK);
-    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_SOFTMAX, inputs, inputs[MASK] != 0 ? MASK + 1 : MASK, attrs, 2, &out));
+    VTA_TRY(vtac_b_add(b, VTAC_OP_VTA_SOFTMAX, inputs, inputs[MASK] != 0 ? MASK + 1 : MASK, attrs, 3, &out));
     VTA_TRY(vtac_set_input(b->graph, first, 0, out, b->diag));
     vtac_replace_uses(b->graph, b->like.outputs[0], b->like.inputs[0]);
     return VTA_OK;
@@ -751,8 +752,9 @@ static vta_status apply_to_rows(const vtac_node_builder *b, vtac_op op, vtac_val
     inputs[0] = *x;
     inputs[MASK] = mask != 0 ? mask : inputs[MASK];
     const bool norm = op == VTAC_OP_ROW_NORM;
-    return vtac_b_add(b, op, inputs, b->like.input_count, norm ? b->like.attrs : NULL,
-                      norm ? b->like.attr_count : 0, x);
+    const vtac_attr *linear = vtac_find_attr(&b->like, VTAC_ROW_LINEAR);
+    return vtac_b_add(b, op, inputs, b->like.input_count, norm ? b->like.attrs : linear,
+                      norm ? b->like.attr_count : linear != NULL, x);
 }
 
 static vta_status undo_norm(const vtac_node_builder *b, vtac_value_id *x)

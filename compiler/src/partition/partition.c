@@ -483,6 +483,7 @@ static vta_status legalize_forms(partitioner *r)
     vtac_graph *graph = r->graph;
     vta_arena *arena = &r->p->arena;
     VTA_TRY(vtac_legalize_caches(graph, config, r->options->holds_states, arena, r->diag));
+    VTA_TRY(vtac_flatten_functions(graph, config, arena, r->diag));
     VTA_TRY(vtac_legalize_rows(graph, config, always, arena, r->diag));
     VTA_TRY(vtac_legalize_heads(graph, config, arena, r->diag));
     VTA_TRY(vtac_legalize_volumes(graph, config, always, arena, &r->volumes, r->diag));

@@ -55,6 +55,11 @@ bool vtac_is_view(const vtac_graph *graph, const vtac_node *node);
  */
 bool vtac_image_shape(const vtac_type *type, int64_t shape[4]);
 
+/* flatten.c: moves functions of one number behind the Reshapes that make images of their results, on machines
+ * with functions on rows. */
+vta_status vtac_flatten_functions(vtac_graph *graph, const vta_config *config, vta_arena *arena,
+                                  vta_diag *diag);
+
 /* ---- rows.c */
 
 /* Replaces products of rows with constant matrices by convolutions of one pixel, and normalizations of rows

@@ -568,6 +568,60 @@ static vta_status convert_norm(rows *r, const vtac_node *node, bool *any)
     return replace_by_rows(r, out, node->outputs[0]);
 }
 
+/* True if a Transpose lets the last two axes trade places. */
+static bool swaps_last(const vtac_node *node, uint32_t rank)
+{
+    const vtac_attr *perm = node->op == VTAC_OP_TRANSPOSE ? vtac_find_attr(node, "perm") : NULL;
+    bool swaps = perm != NULL && perm->count == rank && rank >= 3;
+    for (uint32_t i = 0; swaps && i < rank; i++) {
+        swaps = perm->ints[i] == (int64_t)(i + 2 < rank ? i : 2 * rank - 3 - i);
+    }
+    return swaps;
+}
+
+/* The matrices whose columns are the rows of a value, where they fill blocks of channels: [..., columns,
+ * rows]; 0: there are none. */
+static vtac_value_id standing_rows(const rows *r, vtac_value_id x)
+{
+    const vtac_type *type = type_of(r, x);
+    const vtac_node *node = vtac_producer_of(r->graph, x);
+    return node != NULL && swaps_last(node, type->rank) &&
+                   type->dim[type->rank - 1] % vtac_vta_block(r->config) == 0
+               ? node->inputs[0]
+               : 0;
+}
+
+/* Shares of rows become those of an image's channels: of groups of channels where rows stand in one image. */
+static vta_status convert_shares(rows *r, const vtac_node *node, bool *any)
+{
+    const vtac_type x = *type_of(r, node->inputs[VTAC_ROW_SOFTMAX_X]);
+    const int64_t columns = x.rank < 2 ? 0 : x.dim[x.rank - 1], pixels = x.rank < 2 ? 0 : x.dim[x.rank - 2];
+    const bool is_linear = vtac_attr_int(node, VTAC_ROW_LINEAR, 0) != 0;
+    vtac_value_id inputs[MAX_OPERANDS], out;
+    const vtac_node *scores = vtac_producer_of(r->graph, rows_behind(r, node->inputs[VTAC_ROW_SOFTMAX_X]));
+    if (r->config->rows == 0 || !is_linear || x.rank < 2 || rows_of(&x) < 1 ||
+        node->input_count > VTAC_ROW_SOFTMAX_MASK ||
+        (scores != NULL && scores->op == VTAC_OP_QLINEAR_MATMUL)) { /* attention.c puts it between products */
+        return VTA_OK;
+    }
+    const vtac_value_id standing = standing_rows(r, node->inputs[VTAC_ROW_SOFTMAX_X]);
+    const int64_t groups = standing != 0 ? rows_of(&x) / pixels : 1;
+    const vtac_attr attrs[] = {{.name = "group", .kind = VTAC_ATTR_INT, .i = groups},
+                               {.name = "numbers", .kind = VTAC_ATTR_INT, .i = columns},
+                               {.name = VTAC_ROW_LINEAR, .kind = VTAC_ATTR_INT, .i = 1}};
+    memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
+    VTA_TRY(standing != 0 ? add_reshape(r, standing, (int64_t[]){1, groups * columns, pixels}, IMAGE_RANK,
+                                        &inputs[VTAC_ROW_SOFTMAX_X])
+                          : rows_to_image(r, inputs[VTAC_ROW_SOFTMAX_X], &inputs[VTAC_ROW_SOFTMAX_X]));
+    VTA_TRY(add_node(r, VTAC_OP_VTA_SOFTMAX, inputs, node->input_count, attrs, 3, &out));
+    *any = true;
+    if (standing == 0) {
+        return replace_by_rows(r, out, node->outputs[0]);
+    }
+    VTA_TRY(add_reshape(r, out, (int64_t[]){groups, columns, pixels}, IMAGE_RANK, &out));
+    return replace_by_rows(r, out, node->outputs[0]);
+}
+
 /* A recurrence becomes one of an image whose pixels are the steps, each with all rows of the batch. */
 static vta_status convert_recurrence(rows *r, const vtac_node *node, bool *any)
 {
@@ -765,6 +819,9 @@ static vta_status visit_node(rows *r, vtac_node_id id, bool *any)
     }
     if (node.op == VTAC_OP_ROW_NORM) {
         return convert_norm(r, &node, any);
+    }
+    if (node.op == VTAC_OP_ROW_SOFTMAX) {
+        return convert_shares(r, &node, any);
     }
     if (*any && node.op == VTAC_OP_SLICE) {
         return convert_slice(r, &node);

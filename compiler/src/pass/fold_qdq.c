@@ -38,6 +38,7 @@ static const struct {
     {VTAC_OP_INSTANCE_NORMALIZATION, VTAC_OP_PLANE_NORM, vtac_fold_planes},
     {VTAC_OP_LAYER_NORMALIZATION, VTAC_OP_ROW_NORM, vtac_fold_norm},
     {VTAC_OP_LEAKY_RELU, VTAC_OP_QLINEAR_LEAKY_RELU, vtac_fold_unary},
+    {VTAC_OP_LP_NORMALIZATION, VTAC_OP_ROW_SOFTMAX, vtac_fold_lp_norm},
     {VTAC_OP_LSTM, VTAC_OP_RECURRENCE, vtac_fold_recurrence},
     {VTAC_OP_MATMUL, VTAC_OP_QLINEAR_MATMUL, vtac_fold_matmul},
     {VTAC_OP_MAX, VTAC_OP_MAX, vtac_fold_choice},

@@ -9,6 +9,7 @@
  *     Reshape(InstanceNormalization(Reshape(x))) * gain + bias                -> GroupNormalization
  *     Div(x, Pow(AveragePool(Pad(x * x)) * alpha + k, beta)) over channels    -> LRN
  *     Div(e, ReduceSum(e)),  e = Exp(x - ReduceMax(x))                                  -> Softmax
+ *     attention without a softmax: see gather_linear.c
  *
  * The square may be Mul or Pow, the root Sqrt or Pow, the division Div, or Mul by Reciprocal, by Div or by
  * Pow; the mean is over the last axis, or over those of planes. Casts that change nothing, and Identity, may
@@ -24,7 +25,7 @@
 #include "vta/fail.h"
 
 /* The value behind operators that change nothing. */
-static vtac_value_id origin_of(const vtac_rewrite *r, vtac_value_id value)
+vtac_value_id vtac_origin_of(const vtac_rewrite *r, vtac_value_id value)
 {
     const vtac_node *node = vtac_producer(r, value);
     while (node != NULL && (node->op == VTAC_OP_IDENTITY || node->op == VTAC_OP_CAST) &&
@@ -36,25 +37,22 @@ static vtac_value_id origin_of(const vtac_rewrite *r, vtac_value_id value)
 }
 
 /* The operator that makes a value; NULL: it is not this one. */
-static const vtac_node *maker_of(const vtac_rewrite *r, vtac_value_id value, vtac_op op)
+const vtac_node *vtac_maker_of(const vtac_rewrite *r, vtac_value_id value, vtac_op op)
 {
-    const vtac_node *node = vtac_producer(r, origin_of(r, value));
+    const vtac_node *node = vtac_producer(r, vtac_origin_of(r, value));
     return node != NULL && node->op == op ? node : NULL;
 }
 
 static bool is_number(const vtac_rewrite *r, vtac_value_id value, double number)
 {
     double is;
-    return vtac_scalar_of(r->graph, origin_of(r, value), &is) && is == number;
+    return vtac_scalar_of(r->graph, vtac_origin_of(r, value), &is) && is == number;
 }
 
-/* The first axis that a mean goes over: the last one, or the first behind the channels. */
-typedef enum mean_of { OF_ROWS, OF_PLANES } mean_of;
-
 /* True if axes are the last one, or each one behind the channels. */
-static bool are_axes(const vtac_tensor *axes, int64_t rank, mean_of how)
+static bool are_axes(const vtac_tensor *axes, int64_t rank, vtac_mean_of how)
 {
-    const int64_t first = how == OF_ROWS ? rank - 1 : 2, count = vtac_type_elements(&axes->type);
+    const int64_t first = how == VTAC_OF_ROWS ? rank - 1 : 2, count = vtac_type_elements(&axes->type);
     uint32_t found = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t axis = vtac_tensor_int(axes, i);
@@ -65,44 +63,45 @@ static bool are_axes(const vtac_tensor *axes, int64_t rank, mean_of how)
 }
 
 /* The operand of a reduction over these axes, which stay; 0: it is none, or the order of its sum is given. */
-static vtac_value_id reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op, mean_of how)
+vtac_value_id vtac_reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op, vtac_mean_of how)
 {
-    const vtac_node *node = maker_of(r, value, op);
+    const vtac_node *node = vtac_maker_of(r, value, op);
     const vtac_tensor *axes = node == NULL ? NULL : vtac_in_constant(r->graph, node, VTAC_REDUCE_AXES);
     if (axes == NULL || vtac_attr_int(node, "in_order", 0) != 0 || vtac_attr_int(node, "keepdims", 1) == 0) {
         return 0;
     }
     const int64_t rank = vtac_in_type(r->graph, node, VTAC_REDUCE_X)->rank;
-    return are_axes(axes, rank, how) ? origin_of(r, node->inputs[VTAC_REDUCE_X]) : 0;
+    return are_axes(axes, rank, how) ? vtac_origin_of(r, node->inputs[VTAC_REDUCE_X]) : 0;
 }
 
 /* The number whose square a value is. */
 static vtac_value_id squared_by(const vtac_rewrite *r, vtac_value_id value)
 {
-    const vtac_node *mul = maker_of(r, value, VTAC_OP_MUL);
-    const vtac_node *pow = maker_of(r, value, VTAC_OP_POW);
-    if (mul != NULL && origin_of(r, mul->inputs[VTAC_BINARY_A]) == origin_of(r, mul->inputs[VTAC_BINARY_B])) {
-        return origin_of(r, mul->inputs[VTAC_BINARY_A]);
+    const vtac_node *mul = vtac_maker_of(r, value, VTAC_OP_MUL);
+    const vtac_node *pow = vtac_maker_of(r, value, VTAC_OP_POW);
+    if (mul != NULL &&
+        vtac_origin_of(r, mul->inputs[VTAC_BINARY_A]) == vtac_origin_of(r, mul->inputs[VTAC_BINARY_B])) {
+        return vtac_origin_of(r, mul->inputs[VTAC_BINARY_A]);
     }
     return pow != NULL && is_number(r, pow->inputs[VTAC_POW_EXPONENT], 2.0)
-               ? origin_of(r, pow->inputs[VTAC_POW_X])
+               ? vtac_origin_of(r, pow->inputs[VTAC_POW_X])
                : 0;
 }
 
 /* Number that a mean is taken from: x of x - mean(x); 0: the value is no such difference. */
-static vtac_value_id centred_by(const vtac_rewrite *r, vtac_value_id value, mean_of how)
+static vtac_value_id centred_by(const vtac_rewrite *r, vtac_value_id value, vtac_mean_of how)
 {
-    const vtac_node *sub = maker_of(r, value, VTAC_OP_SUB);
-    const vtac_value_id x = sub == NULL ? 0 : origin_of(r, sub->inputs[VTAC_BINARY_A]);
-    return x != 0 && reduced_by(r, sub->inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_MEAN, how) == x ? x : 0;
+    const vtac_node *sub = vtac_maker_of(r, value, VTAC_OP_SUB);
+    const vtac_value_id x = sub == NULL ? 0 : vtac_origin_of(r, sub->inputs[VTAC_BINARY_A]);
+    return x != 0 && vtac_reduced_by(r, sub->inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_MEAN, how) == x ? x : 0;
 }
 
 /* A sum with one number, either way round. */
-static vtac_value_id without_number(const vtac_rewrite *r, vtac_value_id value, double *number)
+vtac_value_id vtac_without_number(const vtac_rewrite *r, vtac_value_id value, double *number)
 {
-    const vtac_node *add = maker_of(r, value, VTAC_OP_ADD);
+    const vtac_node *add = vtac_maker_of(r, value, VTAC_OP_ADD);
     for (uint32_t i = 0; add != NULL && i < 2; i++) {
-        if (vtac_scalar_of(r->graph, origin_of(r, add->inputs[i]), number)) {
+        if (vtac_scalar_of(r->graph, vtac_origin_of(r, add->inputs[i]), number)) {
             return add->inputs[1 - i];
         }
     }
@@ -113,8 +112,8 @@ static vtac_value_id without_number(const vtac_rewrite *r, vtac_value_id value, 
 /* The operand of a root, by Sqrt or by Pow with this exponent. */
 static vtac_value_id rooted_by(const vtac_rewrite *r, vtac_value_id value, double exponent)
 {
-    const vtac_node *sqrt = maker_of(r, value, VTAC_OP_SQRT);
-    const vtac_node *pow = maker_of(r, value, VTAC_OP_POW);
+    const vtac_node *sqrt = vtac_maker_of(r, value, VTAC_OP_SQRT);
+    const vtac_node *pow = vtac_maker_of(r, value, VTAC_OP_POW);
     if (sqrt != NULL && exponent > 0.0) {
         return sqrt->inputs[0];
     }
@@ -125,8 +124,8 @@ static vtac_value_id rooted_by(const vtac_rewrite *r, vtac_value_id value, doubl
 /* The number under the root that a value is the reciprocal of. */
 static vtac_value_id inverse_rooted_by(const vtac_rewrite *r, vtac_value_id value)
 {
-    const vtac_node *reciprocal = maker_of(r, value, VTAC_OP_RECIPROCAL);
-    const vtac_node *div = maker_of(r, value, VTAC_OP_DIV);
+    const vtac_node *reciprocal = vtac_maker_of(r, value, VTAC_OP_RECIPROCAL);
+    const vtac_node *div = vtac_maker_of(r, value, VTAC_OP_DIV);
     if (reciprocal != NULL) {
         return rooted_by(r, reciprocal->inputs[0], 0.5);
     }
@@ -138,7 +137,7 @@ static vtac_value_id inverse_rooted_by(const vtac_rewrite *r, vtac_value_id valu
 
 typedef struct gathered_norm {
     vtac_value_id x, gain, bias; /* gain, bias 0: none */
-    mean_of how;
+    vtac_mean_of how;
     bool centred;
     double epsilon;
     float plain;       /* the gain where there is none */
@@ -148,11 +147,11 @@ typedef struct gathered_norm {
 /* The variance that stands under the root, of the number that is divided. */
 static bool read_variance(const vtac_rewrite *r, vtac_value_id under, vtac_value_id divided, gathered_norm *n)
 {
-    const vtac_value_id mean = under == 0 ? 0 : without_number(r, under, &n->epsilon);
-    const vtac_value_id square = mean == 0 ? 0 : reduced_by(r, mean, VTAC_OP_REDUCE_MEAN, n->how);
+    const vtac_value_id mean = under == 0 ? 0 : vtac_without_number(r, under, &n->epsilon);
+    const vtac_value_id square = mean == 0 ? 0 : vtac_reduced_by(r, mean, VTAC_OP_REDUCE_MEAN, n->how);
     const vtac_value_id c = square == 0 ? 0 : squared_by(r, square);
     const vtac_value_id of = c == 0 ? 0 : centred_by(r, c, n->how);
-    divided = origin_of(r, divided);
+    divided = vtac_origin_of(r, divided);
     n->centred = of != 0 && of == centred_by(r, divided, n->how);
     n->x = n->centred ? of : divided;
     return c != 0 && (n->centred || c == divided) && n->epsilon >= 0.0;
@@ -181,7 +180,7 @@ static vtac_value_id next_columns(const vtac_rewrite *r, vtac_op op, gathered_no
     const vtac_type *x = &r->graph->values[n->x].type;
     const vtac_node *user = vtac_only_user(r, y);
     while (user != NULL && (user->op == VTAC_OP_IDENTITY || user->op == VTAC_OP_CAST) &&
-           origin_of(r, user->outputs[0]) == origin_of(r, y)) {
+           vtac_origin_of(r, user->outputs[0]) == vtac_origin_of(r, y)) {
         y = user->outputs[0];
         user = vtac_only_user(r, y);
     }
@@ -189,15 +188,15 @@ static vtac_value_id next_columns(const vtac_rewrite *r, vtac_op op, gathered_no
         return 0;
     }
     const vtac_value_id other = user->inputs[user->inputs[0] == y ? 1 : 0];
-    const vtac_tensor *known = r->graph->values[origin_of(r, other)].constant;
-    const uint32_t behind = n->how == OF_ROWS ? 1 : x->rank - 1; /* axes from that of the numbers on */
+    const vtac_tensor *known = r->graph->values[vtac_origin_of(r, other)].constant;
+    const uint32_t behind = n->how == VTAC_OF_ROWS ? 1 : x->rank - 1; /* axes from that of the numbers on */
     const int64_t columns = x->dim[x->rank - behind];
     const bool fits = known != NULL && known->type.rank <= x->rank &&
                       (known->type.rank == 0 || (known->type.rank >= behind &&
                                                  known->type.dim[known->type.rank - behind] == columns)) &&
                       vtac_type_elements(&known->type) == (known->type.rank == 0 ? 1 : columns);
     n->last = fits ? vtac_node_id_of(r, user) : n->last;
-    return fits ? origin_of(r, other) : 0;
+    return fits ? vtac_origin_of(r, other) : 0;
 }
 
 /* The columns as a constant of one axis; value 0: as many numbers `otherwise`. */
@@ -220,7 +219,7 @@ static vta_status columns_of(vtac_rewrite *r, vtac_value_id value, int64_t count
 /* The operator of all; InstanceNormalization has no axis, and always a bias. */
 static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
 {
-    const bool planes = n->how == OF_PLANES;
+    const bool planes = n->how == VTAC_OF_PLANES;
     const vtac_node last = r->graph->nodes[n->last];
     const vtac_type *x = &r->graph->values[n->x].type;
     const int64_t columns = x->dim[planes ? 1 : x->rank - 1];
@@ -245,13 +244,13 @@ static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
     return VTA_OK;
 }
 
-static vta_status gather_norm_of(vtac_rewrite *r, vtac_node_id id, mean_of how, bool *changed)
+static vta_status gather_norm_of(vtac_rewrite *r, vtac_node_id id, vtac_mean_of how, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
     gathered_norm n = {.last = id, .how = how, .plain = 1.0F};
     const vtac_type *y = &r->graph->values[node.outputs[0]].type;
     if (y->dtype != VTAC_F32 || y->rank == 0 || vtac_type_elements(y) <= 0 || !read_quotient(r, &node, &n) ||
-        !vtac_type_equal(&r->graph->values[n.x].type, y) || (how == OF_PLANES && !n.centred)) {
+        !vtac_type_equal(&r->graph->values[n.x].type, y) || (how == VTAC_OF_PLANES && !n.centred)) {
         return VTA_OK;
     }
     n.gain = next_columns(r, VTAC_OP_MUL, &n);
@@ -268,25 +267,26 @@ static const double no_length = 1e-6;
 /* The value without its floor, which Clip, Max or Add make; a floor of 0: it has none. */
 static vtac_value_id without_floor(const vtac_rewrite *r, vtac_value_id value, double *floor)
 {
-    const vtac_node *clip = maker_of(r, value, VTAC_OP_CLIP), *max = maker_of(r, value, VTAC_OP_MAX);
+    const vtac_node *clip = vtac_maker_of(r, value, VTAC_OP_CLIP),
+                    *max = vtac_maker_of(r, value, VTAC_OP_MAX);
     if (clip != NULL && clip->input_count > VTAC_CLIP_MIN && clip->inputs[VTAC_CLIP_MIN] != 0 &&
         (clip->input_count <= VTAC_CLIP_MAX || clip->inputs[VTAC_CLIP_MAX] == 0) &&
-        vtac_scalar_of(r->graph, origin_of(r, clip->inputs[VTAC_CLIP_MIN]), floor)) {
+        vtac_scalar_of(r->graph, vtac_origin_of(r, clip->inputs[VTAC_CLIP_MIN]), floor)) {
         return clip->inputs[VTAC_CLIP_X];
     }
     for (uint32_t i = 0; max != NULL && max->input_count == 2 && i < 2; i++) {
-        if (vtac_scalar_of(r->graph, origin_of(r, max->inputs[i]), floor)) {
+        if (vtac_scalar_of(r->graph, vtac_origin_of(r, max->inputs[i]), floor)) {
             return max->inputs[1 - i];
         }
     }
-    return without_number(r, value, floor);
+    return vtac_without_number(r, value, floor);
 }
 
 /* The rows whose sum of squares a value is; 0: none. */
 static vtac_value_id summed_squares(const vtac_rewrite *r, vtac_value_id value)
 {
-    const vtac_value_id x = reduced_by(r, value, VTAC_OP_REDUCE_SUM_SQUARE, OF_ROWS);
-    const vtac_value_id squares = x != 0 ? 0 : reduced_by(r, value, VTAC_OP_REDUCE_SUM, OF_ROWS);
+    const vtac_value_id x = vtac_reduced_by(r, value, VTAC_OP_REDUCE_SUM_SQUARE, VTAC_OF_ROWS);
+    const vtac_value_id squares = x != 0 ? 0 : vtac_reduced_by(r, value, VTAC_OP_REDUCE_SUM, VTAC_OF_ROWS);
     return x != 0 ? x : squares == 0 ? 0 : squared_by(r, squares);
 }
 
@@ -295,7 +295,7 @@ static vtac_value_id length_of(const vtac_rewrite *r, vtac_value_id value, doubl
 {
     double inner = 0.0;
     value = without_floor(r, value, floor);
-    const vtac_value_id x = reduced_by(r, value, VTAC_OP_REDUCE_L2, OF_ROWS);
+    const vtac_value_id x = vtac_reduced_by(r, value, VTAC_OP_REDUCE_L2, VTAC_OF_ROWS);
     const vtac_value_id under = x != 0 ? 0 : rooted_by(r, value, 0.5);
     const vtac_value_id y = under == 0 ? x : summed_squares(r, without_floor(r, under, &inner));
     *floor = *floor > 0.0 || inner < 0.0 ? *floor : sqrt(inner);
@@ -308,18 +308,18 @@ static vta_status gather_length(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
     const vtac_type *y = &r->graph->values[node.outputs[0]].type;
-    gathered_norm n = {.last = id, .how = OF_ROWS};
+    gathered_norm n = {.last = id, .how = VTAC_OF_ROWS};
     double floor = 0.0;
     for (uint32_t i = 0; n.x == 0 && i < 2; i++) {
-        const vtac_value_id x = origin_of(r, node.inputs[1 - i]);
+        const vtac_value_id x = vtac_origin_of(r, node.inputs[1 - i]);
         vtac_value_id length = node.inputs[i];
         if (node.op == VTAC_OP_MUL) {
-            const vtac_node *reciprocal = maker_of(r, length, VTAC_OP_RECIPROCAL);
+            const vtac_node *reciprocal = vtac_maker_of(r, length, VTAC_OP_RECIPROCAL);
             length = reciprocal == NULL ? 0 : reciprocal->inputs[0];
         } else if (i == 0) {
             continue; /* the numerator */
         }
-        const vtac_node *expand = length == 0 ? NULL : maker_of(r, length, VTAC_OP_EXPAND);
+        const vtac_node *expand = length == 0 ? NULL : vtac_maker_of(r, length, VTAC_OP_EXPAND);
         length = expand != NULL ? expand->inputs[0] : length;
         n.x = length != 0 && length_of(r, length, &floor) == x ? x : 0;
     }
@@ -336,9 +336,9 @@ static vta_status gather_length(vtac_rewrite *r, vtac_node_id id, bool *changed)
 
 static vta_status gather_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
-    VTA_TRY(gather_norm_of(r, id, OF_ROWS, changed));
+    VTA_TRY(gather_norm_of(r, id, VTAC_OF_ROWS, changed));
     if (!*changed && !r->graph->nodes[id].dead) {
-        VTA_TRY(gather_norm_of(r, id, OF_PLANES, changed));
+        VTA_TRY(gather_norm_of(r, id, VTAC_OF_PLANES, changed));
     }
     return *changed || r->graph->nodes[id].dead ? VTA_OK : gather_length(r, id, changed);
 }
@@ -372,7 +372,7 @@ static vta_status channels_of(vtac_rewrite *r, const vtac_type *x, vtac_value_id
  * that makes the image again; 0: it reads none. */
 static vtac_value_id regrouped_by(const vtac_rewrite *r, const vtac_node *node, vtac_node_id *back)
 {
-    const vtac_node *front = maker_of(r, node->inputs[0], VTAC_OP_RESHAPE);
+    const vtac_node *front = vtac_maker_of(r, node->inputs[0], VTAC_OP_RESHAPE);
     const vtac_node *behind = vtac_only_user(r, node->outputs[0]);
     if (front == NULL || behind == NULL || behind->op != VTAC_OP_RESHAPE ||
         vtac_is_output(r->graph, node->outputs[0])) {
@@ -390,7 +390,7 @@ static vtac_value_id regrouped_by(const vtac_rewrite *r, const vtac_node *node, 
 static vta_status gather_groups(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    gathered_norm n = {.how = OF_PLANES};
+    gathered_norm n = {.how = VTAC_OF_PLANES};
     n.x = regrouped_by(r, &node, &n.last);
     if (n.x == 0 || vtac_in_constant(r->graph, &node, VTAC_NORM_SCALE) == NULL ||
         vtac_in_constant(r->graph, &node, VTAC_NORM_BIAS) == NULL) {
@@ -463,9 +463,9 @@ static int64_t size_of_mean(const vtac_node *node)
 /* Behind Pads of zeros along the channels, whose numbers are counted; 0: others are among them. */
 static vtac_value_id before_pads(const vtac_rewrite *r, vtac_value_id value, int64_t *before, int64_t *after)
 {
-    const vtac_node *pad = maker_of(r, value, VTAC_OP_PAD);
+    const vtac_node *pad = vtac_maker_of(r, value, VTAC_OP_PAD);
     *before = *after = 0;
-    for (; pad != NULL; pad = maker_of(r, value, VTAC_OP_PAD)) {
+    for (; pad != NULL; pad = vtac_maker_of(r, value, VTAC_OP_PAD)) {
         const vtac_tensor *pads = vtac_in_constant(r->graph, pad, VTAC_PAD_PADS);
         const bool zeros = pad->input_count < 3 || pad->inputs[VTAC_PAD_VALUE] == 0 ||
                            is_number(r, pad->inputs[VTAC_PAD_VALUE], 0.0);
@@ -488,7 +488,7 @@ static vtac_value_id before_pads(const vtac_rewrite *r, vtac_value_id value, int
 /* The image whose squares' mean over neighbouring channels a value is; 0: it is none. */
 static vtac_value_id neighbours_of(const vtac_rewrite *r, vtac_value_id value, int64_t *size)
 {
-    const vtac_node *mean = maker_of(r, before_shapes(r, value), VTAC_OP_AVERAGE_POOL);
+    const vtac_node *mean = vtac_maker_of(r, before_shapes(r, value), VTAC_OP_AVERAGE_POOL);
     int64_t before, after;
     *size = mean == NULL ? 0 : size_of_mean(mean);
     const vtac_value_id deep = *size < 1 ? 0 : before_pads(r, mean->inputs[0], &before, &after);
@@ -503,9 +503,9 @@ static vtac_value_id neighbours_of(const vtac_rewrite *r, vtac_value_id value, i
 /* A product with one number, either way round; `number` 1: it is none. */
 static vtac_value_id without_factor(const vtac_rewrite *r, vtac_value_id value, double *number)
 {
-    const vtac_node *mul = maker_of(r, value, VTAC_OP_MUL);
+    const vtac_node *mul = vtac_maker_of(r, value, VTAC_OP_MUL);
     for (uint32_t i = 0; mul != NULL && i < 2; i++) {
-        if (vtac_scalar_of(r->graph, origin_of(r, mul->inputs[i]), number)) {
+        if (vtac_scalar_of(r->graph, vtac_origin_of(r, mul->inputs[i]), number)) {
             return mul->inputs[1 - i];
         }
     }
@@ -516,15 +516,16 @@ static vtac_value_id without_factor(const vtac_rewrite *r, vtac_value_id value, 
 static vta_status gather_neighbours(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    const vtac_node *pow = maker_of(r, node.inputs[VTAC_BINARY_B], VTAC_OP_POW);
+    const vtac_node *pow = vtac_maker_of(r, node.inputs[VTAC_BINARY_B], VTAC_OP_POW);
     double beta, bias, alpha;
     int64_t size;
-    if (pow == NULL || !vtac_scalar_of(r->graph, origin_of(r, pow->inputs[VTAC_POW_EXPONENT]), &beta)) {
+    if (pow == NULL || !vtac_scalar_of(r->graph, vtac_origin_of(r, pow->inputs[VTAC_POW_EXPONENT]), &beta)) {
         return VTA_OK;
     }
-    const vtac_value_id mean = without_factor(r, without_number(r, pow->inputs[VTAC_POW_X], &bias), &alpha);
+    const vtac_value_id mean =
+        without_factor(r, vtac_without_number(r, pow->inputs[VTAC_POW_X], &bias), &alpha);
     const vtac_value_id x = neighbours_of(r, mean, &size);
-    if (x == 0 || x != origin_of(r, node.inputs[VTAC_BINARY_A]) || beta <= 0.0 || alpha <= 0.0 ||
+    if (x == 0 || x != vtac_origin_of(r, node.inputs[VTAC_BINARY_A]) || beta <= 0.0 || alpha <= 0.0 ||
         bias <= 0.0) {
         return VTA_OK;
     }
@@ -549,12 +550,13 @@ static vta_status gather_neighbours(vtac_rewrite *r, vtac_node_id id, bool *chan
 static vta_status gather_softmax(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
     const vtac_node node = r->graph->nodes[id];
-    const vtac_value_id e = origin_of(r, node.inputs[VTAC_BINARY_A]);
-    const vtac_node *exp = maker_of(r, e, VTAC_OP_EXP);
-    const vtac_node *sub = exp == NULL ? NULL : maker_of(r, exp->inputs[0], VTAC_OP_SUB);
-    if (sub == NULL || reduced_by(r, node.inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_SUM, OF_ROWS) != e ||
-        reduced_by(r, sub->inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_MAX, OF_ROWS) !=
-            origin_of(r, sub->inputs[VTAC_BINARY_A])) {
+    const vtac_value_id e = vtac_origin_of(r, node.inputs[VTAC_BINARY_A]);
+    const vtac_node *exp = vtac_maker_of(r, e, VTAC_OP_EXP);
+    const vtac_node *sub = exp == NULL ? NULL : vtac_maker_of(r, exp->inputs[0], VTAC_OP_SUB);
+    if (sub == NULL ||
+        vtac_reduced_by(r, node.inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_SUM, VTAC_OF_ROWS) != e ||
+        vtac_reduced_by(r, sub->inputs[VTAC_BINARY_B], VTAC_OP_REDUCE_MAX, VTAC_OF_ROWS) !=
+            vtac_origin_of(r, sub->inputs[VTAC_BINARY_A])) {
         return VTA_OK;
     }
     const vtac_value_id x = sub->inputs[VTAC_BINARY_A];
@@ -577,6 +579,8 @@ static const vtac_rule rules[] = {
     {VTAC_OP_DIV, gather_norm},
     {VTAC_OP_MUL, gather_norm},
     {VTAC_OP_DIV, gather_softmax},
+    {VTAC_OP_DIV, vtac_gather_linear},
+    {VTAC_OP_MUL, vtac_gather_linear},
     {VTAC_OP_DIV, gather_neighbours},
     {VTAC_OP_INSTANCE_NORMALIZATION, gather_groups},
 };

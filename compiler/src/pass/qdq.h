@@ -75,6 +75,7 @@ vtac_fold_fn vtac_fold_reduce_mean;
 vtac_fold_fn vtac_fold_concat;
 vtac_fold_fn vtac_fold_unary;
 vtac_fold_fn vtac_fold_softmax;    /* with its masks */
+vtac_fold_fn vtac_fold_lp_norm;    /* of rows, p = 1 */
 vtac_fold_fn vtac_fold_norm;       /* LayerNormalization, RMSNormalization */
 vtac_fold_fn vtac_fold_planes;     /* InstanceNormalization, GroupNormalization */
 vtac_fold_fn vtac_fold_recurrence; /* LSTM, GRU, RNN */

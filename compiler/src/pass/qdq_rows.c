@@ -101,6 +101,32 @@ vta_status vtac_fold_softmax(vtac_fold *f, vtac_value_id *out)
     return *out != 0 ? VTA_OK : fold_other_softmax(f, out);
 }
 
+/* Rows that are divided by the sum of their sizes. */
+vta_status vtac_fold_lp_norm(vtac_fold *f, vtac_value_id *out)
+{
+    vtac_attr linear = {.name = VTAC_ROW_LINEAR, .kind = VTAC_ATTR_INT, .i = 1};
+    vtac_qvalue x;
+    vtac_softmax numbers;
+    *out = 0;
+    if (vtac_attr_int(&f->core, "p", 2) != 1 || !is_last_axis(f, vtac_attr_int(&f->core, "axis", -1)) ||
+        !vtac_read_operand(f, &x) || x.p.dtype != f->y.dtype) {
+        return VTA_OK;
+    }
+    vtac_value_id inputs[VTAC_ROW_SOFTMAX_INPUTS] = {x.q, x.p.scale, 0, f->y.scale, f->y_zero};
+    VTA_TRY(vtac_zero_operand(f->r, &x.p, &inputs[VTAC_ROW_SOFTMAX_X_ZERO]));
+    const vtac_node_spec spec = {.op = VTAC_OP_ROW_SOFTMAX,
+                                 .inputs = inputs,
+                                 .input_count = VTAC_ROW_SOFTMAX_MASK,
+                                 .output_count = 1,
+                                 .attrs = &linear,
+                                 .attr_count = 1};
+    const vtac_node probe = {
+        .op = spec.op, .inputs = inputs, .input_count = spec.input_count, .attrs = &linear, .attr_count = 1};
+    return vtac_softmax_of_node(f->r->graph, &probe, &numbers)
+               ? vtac_new_node(f->r, f->at, &f->core, spec, out)
+               : VTA_OK;
+}
+
 /* ---- normalizations */
 
 /* A known number for each column as a constant of floats; *out 0: not known, or not as many. */

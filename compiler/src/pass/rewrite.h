@@ -68,6 +68,21 @@ vta_status vtac_attrs_without(vtac_rewrite *r, const vtac_node *node, const char
  * alter_layout.c */
 bool vtac_is_plain(const vtac_rewrite *r, const vtac_node *node);
 
+/* ---- gather-rows */
+
+/* The value behind operators that change nothing. */
+vtac_value_id vtac_origin_of(const vtac_rewrite *r, vtac_value_id value);
+/* The operator that makes a value; NULL: it is not this one. */
+const vtac_node *vtac_maker_of(const vtac_rewrite *r, vtac_value_id value, vtac_op op);
+/* A sum with one number, either way round. */
+vtac_value_id vtac_without_number(const vtac_rewrite *r, vtac_value_id value, double *number);
+/* The first axis that a mean goes over: the last one, or the first behind the channels. */
+typedef enum vtac_mean_of { VTAC_OF_ROWS, VTAC_OF_PLANES } vtac_mean_of;
+/* The operand of a reduction over these axes, which stay; 0: it is none, or the order of its sum is given. */
+vtac_value_id vtac_reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op, vtac_mean_of how);
+/* Linear attention (gather_linear.c). */
+vtac_rule_fn vtac_gather_linear;
+
 /* A convolution of one axis as one of two; and elementwise operators keep the axis that it gained (line.c).
  */
 vtac_rule_fn vtac_line_to_picture, vtac_row_stays;

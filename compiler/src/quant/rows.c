@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "vta/number.h"
 #include "vta/rows.h"
@@ -22,7 +23,9 @@ static int32_t long_result(int64_t v, vtac_fixed scale)
 
 /* ---- softmax */
 
-enum { EXP2_FRACTION = 12, FACTOR_BITS = 14, RECIP_MIN = 32, RECIP_MAX = 47, MAX_SHIFT = 63 };
+/* The shift of a reciprocal: of a sum from 2^16 on, of one from 1 on, of the largest. */
+enum { RECIP_MIN = 32, RECIP_MIN_LINEAR = 16, RECIP_MAX = 47 };
+enum { EXP2_FRACTION = 12, FACTOR_BITS = 14, MAX_SHIFT = 63 };
 
 bool vtac_softmax_of(const vtac_softmax_want *w, vtac_softmax *out)
 {
@@ -35,12 +38,17 @@ bool vtac_softmax_of(const vtac_softmax_want *w, vtac_softmax *out)
     const double mult = round(ldexp(fraction, FACTOR_BITS + 1));
     const bool carried = mult >= (double)(2 << FACTOR_BITS);
     *out = (vtac_softmax){.n = (int32_t)w->n,
-                          .tail = w->n > VTAC_ROW_SHORT,
+                          .tail = !w->linear && w->n > VTAC_ROW_SHORT,
+                          .linear = w->linear,
+                          .offset = w->linear ? w->x_zero : 0,
                           .mult = carried ? 1U << FACTOR_BITS : (uint32_t)mult,
                           .shift = FACTOR_BITS + 1 - exponent - carried,
                           .zero = w->y_zero,
                           .low = w->y_low,
                           .high = w->y_high};
+    if (w->linear) {
+        return out->shift >= -RECIP_MIN_LINEAR && out->shift <= MAX_SHIFT - RECIP_MAX;
+    }
     const double power = ldexp((double)w->x_scale * log2_e, EXP2_FRACTION);
     const bool masks = power * -(double)VTAC_ROW_MASKED >= 2.0 * VTAC_ROW_LONG;
     return masks && out->shift >= -RECIP_MIN && out->shift <= MAX_SHIFT - RECIP_MAX &&
@@ -70,8 +78,36 @@ static int32_t sum_of(const vtac_softmax *p, const int32_t *v)
     return sum + (tail >> VTAC_ROW_TAIL);
 }
 
+bool vtac_softmax_has_signs(const vtac_softmax *p)
+{
+    return p->linear && p->offset > INT8_MIN;
+}
+
+/* The factor of each number, of the sum of the row. */
+static vtac_fixed share_of(const vtac_softmax *p, int32_t sum)
+{
+    const vta_reciprocal share = vta_row_recip(sum);
+    return (vtac_fixed){share.mult * p->mult, (uint32_t)((int32_t)share.shift + p->shift)};
+}
+
+static void divide_row(const vtac_softmax *p, const int32_t *x, int32_t *y)
+{
+    int32_t sum = 0;
+    for (int32_t i = 0; i < p->n; i++) {
+        sum += abs(x[i] - p->offset);
+    }
+    const vtac_fixed scale = share_of(p, sum);
+    for (int32_t i = 0; i < p->n; i++) {
+        y[i] = vtac_fixed_apply(x[i] - p->offset, scale, p->zero, p->low, p->high);
+    }
+}
+
 void vtac_row_softmax(const vtac_softmax *p, const int32_t *x, const int32_t *mask, int32_t *y)
 {
+    if (p->linear) {
+        divide_row(p, x, y);
+        return;
+    }
     int32_t max = INT32_MIN;
     for (int32_t i = 0; i < p->n; i++) {
         y[i] = x[i] + (mask != NULL ? mask[i] : 0);
@@ -80,8 +116,7 @@ void vtac_row_softmax(const vtac_softmax *p, const int32_t *x, const int32_t *ma
     for (int32_t i = 0; i < p->n; i++) {
         y[i] -= max;
     }
-    const vta_reciprocal share = vta_row_recip(sum_of(p, y));
-    const vtac_fixed scale = {share.mult * p->mult, (uint32_t)((int32_t)share.shift + p->shift)};
+    const vtac_fixed scale = share_of(p, sum_of(p, y));
     for (int32_t i = 0; i < p->n; i++) {
         y[i] = vtac_fixed_apply(vtac_softmax_power(p, y[i]), scale, p->zero, p->low, p->high);
     }

@@ -113,9 +113,9 @@ static bool needs_reader(const vtac_quant_plan *plan, vtac_node_id id)
     if (plan->island[id] != 0 || node->op == VTAC_OP_MUL || node->op == VTAC_OP_SIGMOID) {
         return true;
     }
-    if (node->op == VTAC_OP_SOFTMAX || node->op == VTAC_OP_INSTANCE_NORMALIZATION ||
-        node->op == VTAC_OP_GROUP_NORMALIZATION || node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN ||
-        node->op == VTAC_OP_SUB) {
+    if (node->op == VTAC_OP_SOFTMAX || node->op == VTAC_OP_LP_NORMALIZATION ||
+        node->op == VTAC_OP_INSTANCE_NORMALIZATION || node->op == VTAC_OP_GROUP_NORMALIZATION ||
+        node->op == VTAC_OP_MAX || node->op == VTAC_OP_MIN || node->op == VTAC_OP_SUB) {
         return true;
     }
     if (is_row_norm(node)) {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "shares.h"
 #include "vta/fail.h"
 
 /* The axis of the channels that products see, for correcting their biases. */
@@ -142,6 +143,21 @@ static void add_means(vtac_quant_seen *seen, const vtac_type *type, const float 
     seen->count += count / (size_t)seen->channels;
 }
 
+/* Widens a range by the last run of what is seen. */
+static void see_value(const vtac_quant_observer *o, uint32_t i, vtac_quant_range *range)
+{
+    const vtac_graph *g = o->plan->graph;
+    const vtac_value_id value = o->seen[i].value, rows = vtac_quant_shared(g, value);
+    if (rows == 0 || o->of[rows] == 0 || o->seen[o->of[rows] - 1].value != rows) {
+        vtac_quant_range_see(range, vtac_quant_probe_value(o->probe, i), elements_of(o, value));
+        return;
+    }
+    const vtac_type *type = &g->values[rows].type;
+    const size_t columns = (size_t)type->dim[type->rank - 1], count = elements_of(o, rows);
+    vtac_quant_range_shares(range, vtac_quant_probe_value(o->probe, o->of[rows] - 1),
+                            columns == 0 ? 0 : count / columns, columns);
+}
+
 vta_status vtac_quant_observe_sample(const vtac_quant_observer *o, const vtac_samples *samples,
                                      uint32_t sample, bool histograms, vta_diag *diag)
 {
@@ -153,7 +169,7 @@ vta_status vtac_quant_observe_sample(const vtac_quant_observer *o, const vtac_sa
         if (histograms) {
             vtac_quant_range_count(&head_of(o, seen->value)->range, x, count);
         } else {
-            vtac_quant_range_see(&head_of(o, seen->value)->range, x, count);
+            see_value(o, i, &head_of(o, seen->value)->range);
             add_means(seen, &o->plan->graph->values[seen->value].type, x, count);
         }
     }
@@ -164,7 +180,7 @@ void vtac_quant_observe_run(const vtac_quant_observer *o, vtac_quant_range *out)
 {
     for (uint32_t i = 0; i < o->count; i++) {
         out[i] = (vtac_quant_range){0};
-        vtac_quant_range_see(&out[i], vtac_quant_probe_value(o->probe, i), elements_of(o, o->seen[i].value));
+        see_value(o, i, &out[i]);
     }
 }
 

@@ -213,17 +213,19 @@ static bool is_small(const vtac_quant_plan *plan, const vtac_node *node)
 }
 
 /* True for an operator on rows that has no integers for this node: over another axis than the last, of rows
- * that are too long, with gains that only the run knows, or with a mean that something reads. */
+ * that are too long, divided by another length than the sum of sizes, with gains that only the run knows, or
+ * with a mean that something reads. */
 static bool is_other_row(const vtac_graph *g, const vtac_node *node)
 {
     const bool norm = node->op == VTAC_OP_LAYER_NORMALIZATION || node->op == VTAC_OP_RMS_NORMALIZATION;
-    if (!norm && node->op != VTAC_OP_SOFTMAX) {
+    const bool length = node->op == VTAC_OP_LP_NORMALIZATION;
+    if (!norm && !length && node->op != VTAC_OP_SOFTMAX) {
         return false;
     }
     const vtac_type *x = vtac_in_type(g, node, 0);
     const int64_t axis = vtac_attr_int(node, "axis", -1);
-    bool other = x->rank == 0 || (axis != -1 && axis != (int64_t)x->rank - 1) ||
-                 x->dim[x->rank - 1] > VTAC_ROW_LONGEST;
+    bool other = x->rank == 0 || (length && vtac_attr_int(node, "p", 2) != 1) ||
+                 (axis != -1 && axis != (int64_t)x->rank - 1) || x->dim[x->rank - 1] > VTAC_ROW_LONGEST;
     for (uint32_t i = 1; i < node->output_count; i++) {
         other = other || node->outputs[i] != 0;
     }

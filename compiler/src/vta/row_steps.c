@@ -199,10 +199,14 @@ enum { MASK_PLACES = 13 };
 
 bool vtac_vta_rows_are_wide(const vtac_vta_layer *layer)
 {
-    enum { FACTOR_BITS = 14, MIN_SHIFT = 32 }; /* of the reciprocal of a sum, which is 2^16 or more */
+    enum {
+        FACTOR_BITS = 14,
+        MIN_SHIFT = 32,
+        MIN_SHIFT_LINEAR = 16
+    }; /* of a sum from 2^16 on, or from 1 on */
     const vtac_softmax *s = layer->softmax;
-    const int64_t places = FACTOR_BITS - s->shift;
-    return s->mult != 1U << FACTOR_BITS || places < 0 || places > MIN_SHIFT;
+    const int64_t places = FACTOR_BITS - s->shift, max = s->linear ? MIN_SHIFT_LINEAR : MIN_SHIFT;
+    return s->mult != 1U << FACTOR_BITS || places < 0 || places > max;
 }
 
 /* Makes the second records from the rows' sums. */
@@ -279,7 +283,26 @@ static void add_mask(rows_emitter *e, const row_piece *at)
     }
 }
 
-void vtac_vta_rows_softmax(rows_emitter *e, const row_piece *at)
+/* Leaves the numbers less their zero point, and the sum of their sizes in the place of the second records'
+ * scales. */
+static void sum_numbers(rows_emitter *e, const row_piece *at)
+{
+    const vtac_softmax *s = e->p->layer->softmax;
+    const int64_t sizes = e->p->rows.squares;
+    const bool has_signs = vtac_softmax_has_signs(s);
+    if (s->offset != 0) {
+        apply_to_entries(e, at, immediate(VTA_ALU_ADD, -(int64_t)s->offset), at->at, at->at);
+    }
+    mask_last(e, at, VTA_ALU_MUL, at->at, SMALLEST_ENTRY);
+    if (has_signs) {
+        apply_to_entries(e, at, immediate(VTA_ALU_MUL, -1), sizes, at->at);
+        apply_to_entries(e, at, plain(VTA_ALU_MAX), sizes, at->at);
+    }
+    reduce(e, at, VTA_ALU_ADD, record_walk(e, SECOND_RECORD, 1), has_signs ? sizes : at->at);
+}
+
+/* Leaves the powers and their sum, of the numbers less the largest of their row. */
+static void take_powers(rows_emitter *e, const row_piece *at)
 {
     const vtac_softmax *s = e->p->layer->softmax;
     const entry_walk largest = record_walk(e, FIRST_RECORD, 0);
@@ -294,6 +317,16 @@ void vtac_vta_rows_softmax(rows_emitter *e, const row_piece *at)
         sum_with_tail(e, at);
     } else {
         sum_powers(e, at);
+    }
+}
+
+void vtac_vta_rows_softmax(rows_emitter *e, const row_piece *at)
+{
+    const vtac_softmax *s = e->p->layer->softmax;
+    if (s->linear) {
+        sum_numbers(e, at);
+    } else {
+        take_powers(e, at);
     }
     divide_by_sums(e, at);
     requantize_rows(e, at, SECOND_RECORD,

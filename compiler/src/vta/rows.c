@@ -58,7 +58,8 @@ static int64_t constant_entries(const plan *p)
 /* True if the layer needs a second place for all numbers of a piece. */
 static bool needs_squares(const plan *p)
 {
-    return p->layer->kind == VTAC_VTA_NORM || p->layer->softmax->tail;
+    const vtac_softmax *s = p->layer->softmax;
+    return p->layer->kind == VTAC_VTA_NORM || s->tail || vtac_softmax_has_signs(s);
 }
 
 /* Entries that a row takes with so many slots. */
@@ -156,11 +157,22 @@ vta_status vtac_vta_rule_rows(const machine *m, const vtac_vta_region *region, u
 /* The ALU's steps for a row, about. */
 static int64_t steps_of_row(const plan *p)
 {
-    enum { SOFTMAX_PASSES = 5, TAIL_PASSES = 4, UNIT_STEPS = 14, RECORD_STEPS = 4 };
+    enum {
+        SOFTMAX_PASSES = 5,
+        TAIL_PASSES = 4,
+        LINEAR_PASSES = 3,
+        SIGN_PASSES = 2,
+        UNIT_STEPS = 14,
+        RECORD_STEPS = 4
+    };
     enum { NORM_PASSES = 7, FACTOR_PASSES = 2 };
     const int64_t turns = 2 * (int64_t)p->machine->config->log_block_out + RECORD_STEPS;
     if (p->layer->kind == VTAC_VTA_SOFTMAX) {
         const int64_t tail = p->layer->softmax->tail ? TAIL_PASSES : 0, mask = p->rows.masked > 0;
+        if (p->layer->softmax->linear) {
+            const int64_t signs = vtac_softmax_has_signs(p->layer->softmax) ? SIGN_PASSES : 0;
+            return (LINEAR_PASSES + signs) * p->rows.entries + turns + UNIT_STEPS;
+        }
         return (SOFTMAX_PASSES + tail + mask) * p->rows.entries + turns + UNIT_STEPS;
     }
     const int64_t passes = NORM_PASSES + (vtac_vta_rows_have_factors(p->layer) ? FACTOR_PASSES : 0);
@@ -210,7 +222,7 @@ static void fill_softmax(const row_constants *c, const vtac_softmax *s, int64_t 
 {
     fill_entry(c, COMMON_ENTRY, (int32_t)(-VTAC_ROW_TAIL_BELOW * used * c->channels));
     fill_entry(c, POWER_ENTRY, vta_requant_scale(s->power.mult, s->power.shift));
-    fill_mask(c, SMALLEST_ENTRY, rest, INT32_MAX, INT32_MIN / 2);
+    fill_mask(c, SMALLEST_ENTRY, rest, s->linear ? 1 : INT32_MAX, s->linear ? 0 : INT32_MIN / 2);
 }
 
 static void fill_column(const row_constants *c, const vtac_norm_column *column, int64_t at, int64_t factors)

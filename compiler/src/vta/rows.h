@@ -8,9 +8,10 @@
 
 #include "sched.h"
 
-/* Constants in ACC. Softmax: the scale of the first records, a mask for the last entry of a row, and minus
- * what all entries of a row have in common where they are summed apart from their tail. Norm:
- * records that scale a sum and a square, a mask, epsilon; then the columns' records and their factors. */
+/* Constants in ACC. Softmax: the scale of the first records, a mask for the last entry of a row (1 and 0 of a
+ * linear one), and minus what all entries of a row have in common where they are summed apart from their
+ * tail. Norm: records that scale a sum and a square, a mask, epsilon; then the columns' records and their
+ * factors. */
 enum { POWER_ENTRY, SMALLEST_ENTRY, COMMON_ENTRY, SOFTMAX_ENTRIES };
 enum { MEAN_ENTRY, SQUARE_ENTRY = 2, PRESENT_ENTRY = 4, EPSILON_ENTRY, COLUMN_ENTRY };
 
