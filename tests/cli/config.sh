@@ -52,7 +52,7 @@ refused 1 "no configuration is called 'pinq'"
 vtac config check ./none.json
 refused 1 "none.json"
 vtac config shwo pynq
-refused 2 "vtac config: unknown word 'shwo'; did you mean 'show'"
+refused 2 "vtac config: unknown word 'shwo'; did you mean 'show'? (try"
 vtac config show
 refused 2 "vtac config: expected a configuration's name or file (try 'vtac config --help')"
 vtac config list now

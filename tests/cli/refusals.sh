@@ -162,6 +162,22 @@ vtac quantize float.onnx --calib spoilt.npy -o q.onnx
 says err "vtac quantize: warning: spoilt.npy: of the 3072 numbers of input 'input', 3 are NaN and 2 infinite"
 rm -f q.onnx
 
+vtac quantize float.onnx --calib none -o q.onnx
+refused 1 "vtac: cannot open 'none': No such file or directory"
+: >empty.npy
+unusable empty.npy "it is empty"
+for verb in compile quantize inspect convert explain; do
+    vtac $verb net.so
+    refused 1 "net.so: no model of a known kind: it is compiled already, or a program; 'vtac run' runs what is compiled"
+done
+vtac compile net.onnx --config pynq -o q.so
+exits 0
+says err "vtac compile: --config is for --target vta; without it all is for the host"
+one_line err
+vtac compile net.onnx --target vta --config pynq -o q.so
+silent err
+rm q.so
+
 unusable negative.npy "its shape is negative or has more than 8 axes"
 unusable axes.npy "its shape is negative or has more than 8 axes"
 unusable big_endian.npy "it is not a little-endian .npy file"

@@ -61,6 +61,10 @@ holds "it told where it was" grep -qx 'vtac report: [a-z]*, .*: for [0-9]* s' sl
 
 vtac report small.onnx -o first --trials many
 refused 2 "--trials takes a number to 1000000, not 'many'"
+head -c 1000 floats.onnx >half.onnx
+vtac report half.onnx -o third
+exits 1
+says err "vtac: 'vtac quantize' failed: half.onnx: not an ONNX model, or damaged"
 vtac report nothing.onnx -o third
 refused 1 "nothing.onnx"
 vtac report small.onnx -o small.onnx

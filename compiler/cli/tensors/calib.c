@@ -296,7 +296,7 @@ static vta_status add_folder(pile *p, const char *folder, vta_diag *diag)
     struct dirent **entries;
     const int count = scandir(folder, &entries, is_sample, alphasort);
     if (count < 0) {
-        return vta_fail(diag, VTA_IO, "%s: %s", folder, strerror(errno));
+        return vta_fail(diag, VTA_IO, "cannot open '%s': %s", folder, strerror(errno));
     }
     vta_status status = VTA_OK;
     for (int i = 0; i < count; i++) {
@@ -319,7 +319,7 @@ static vta_status add_path(pile *p, const char *path, vta_diag *diag)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
-        return vta_fail(diag, VTA_IO, "%s: %s", path, strerror(errno));
+        return vta_fail(diag, VTA_IO, "cannot open '%s': %s", path, strerror(errno));
     }
     return S_ISDIR(status.st_mode) ? add_folder(p, path, diag) : add_file(p, path, diag);
 }

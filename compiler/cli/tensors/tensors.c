@@ -244,6 +244,10 @@ vta_status cli_read_tensor(const char *path, vta_arena *arena, vtac_tensor *out,
     uint8_t *bytes;
     size_t size;
     VTA_TRY(vta_file_read(path, max_bytes, &bytes, &size, diag));
+    if (size == 0) {
+        free(bytes);
+        return vta_fail(diag, VTA_SYNTAX, "%s: it is empty", path);
+    }
     const size_t length = strlen(path);
     const bool npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
     vta_status status;

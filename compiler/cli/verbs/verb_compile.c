@@ -389,6 +389,9 @@ static int run_compile(const cli_args *args)
                          "the host computes this model with floats; give --target vta, or 'vtac quantize' "
                          "it with --weights first");
     }
+    if (cli_value(args, "--config") != NULL && cli_value(args, "--target") == NULL) {
+        cli_say("vtac compile: --config is for --target vta; without it all is for the host\n");
+    }
     vta_diag diag = {0};
     vtac_target target;
     shapes.states = true;

@@ -169,8 +169,9 @@ static int run_config(const cli_args *args)
         return print_schema(args);
     }
     const char *near = vta_nearest(word, words, sizeof words / sizeof words[0]);
-    return cli_usage(args, "unknown word '%s'; %s'%s'", word, near != NULL ? "did you mean " : "expected ",
-                     near != NULL ? near : "list', 'show', 'check' or 'schema");
+    return near != NULL
+               ? cli_usage(args, "unknown word '%s'; did you mean '%s'?", word, near)
+               : cli_usage(args, "unknown word '%s'; expected 'list', 'show', 'check' or 'schema'", word);
 }
 
 const cli_verb cli_verb_config = {

@@ -205,6 +205,10 @@ static vta_status why_it_failed(const char *verb, const char *out, vta_diag *dia
     while (begin > 0 && bytes[begin - 1] != '\n') {
         begin--;
     }
+    static const char prefix[] = "vtac: "; /* it is named already */
+    if (end - begin > sizeof prefix && memcmp(bytes + begin, prefix, sizeof prefix - 1) == 0) {
+        begin += sizeof prefix - 1;
+    }
     const int length = end - begin < LENGTH ? (int)(end - begin) : LENGTH;
     cJSON *root = cJSON_ParseWithLength((const char *)bytes + begin, end - begin); /* of --json */
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");

@@ -42,10 +42,6 @@ static void looks_like(const vtac_model_file *file, char *text, size_t size)
         (void)snprintf(text, size, "it is empty");
         return;
     }
-    if (file->size >= 4 && memcmp(file->bytes, "\177ELF", 4) == 0) {
-        (void)snprintf(text, size, "it is compiled already, or a program");
-        return;
-    }
     if (printable) {
         (void)snprintf(text, size, "it begins with '%.*s'", (int)shown, (const char *)file->bytes);
         return;
@@ -69,6 +65,13 @@ static vta_status fail_unknown(const vtac_model_file *file, vta_diag *diag)
 {
     char first[64];
     char known[MAX_KNOWN] = "";
+    if (file->size >= 4 && memcmp(file->bytes, "\177ELF", 4) == 0) {
+        return vta_fail(
+            diag, VTA_SYNTAX,
+            "%s: no model of a known kind: it is compiled already, or a program; 'vtac run' runs what "
+            "is compiled, other verbs take the model that it was made of",
+            file->path);
+    }
     looks_like(file, first, sizeof first);
     list_kinds(known, sizeof known);
     return vta_fail(diag, VTA_SYNTAX, "%s: no model of a known kind: %s; known are %s", file->path, first,
