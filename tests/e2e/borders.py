@@ -391,11 +391,84 @@ def functions_behind_heads(n):
     return n.quantize(n.add("Sigmoid", [n.quantize(n.add("Concat", heads, axis=1), 0.05, 3)]), 1 / 255, -128)
 
 
+TURN = "Transpose"  # rows become pixels on the way in; rows again on the way out are unpacked as such
+
+
+def last_layer(n, channels, shape=(2, 3, 6, 5)):
+    kernel = [3, 3] if len(shape) == 4 else [3]
+    return n.quantize(n.conv(n.quantize(n.input(list(shape))), [channels, shape[1]] + kernel))
+
+
+def part_of(n, x, axis, start, end, step=1):
+    return n.add("Slice", [x] + [n.constant(numpy.array([a])) for a in (start, end, axis, step)])
+
+
+def ends_deeper(n):
+    """Depth to space in both orders, and space to depth: read from where the accelerator has written it."""
+    x = last_layer(n, 36)
+    return [n.add("DepthToSpace", [x], blocksize=3, mode=mode) for mode in ("CRD", "DCR")] + [n.add("SpaceToDepth", [part_of(n, x, 3, 0, 4)], blocksize=2)]
+
+
+def ends_taken_apart(n):
+    """A detector's table: places first, boxes and scores apart, a sigmoid of one of them; a split, and every other row backwards."""
+    x = last_layer(n, 14)
+    y = n.add("Reshape", [x, n.constant(numpy.array([2, 2, 7, 6, 5]))])
+    y = n.add("Reshape", [n.add("Transpose", [y], perm=[0, 1, 3, 4, 2]), n.constant(numpy.array([2, 60, 7]))])
+    a, b = n.add("Split", [x, n.constant(numpy.array([5, 9]))], 2, axis=1)
+    return [part_of(n, y, 2, 0, 4), n.add("Sigmoid", [part_of(n, y, -1, 4, 7)]), a, n.add("Transpose", [b], perm=[3, 0, 1, 2]),
+            part_of(n, x, 2, -1, -9, -2), n.add("Gather", [x, n.constant(numpy.array(3))], axis=1)]
+
+
+def ends_uneven(n):
+    """Parts whose order is no walk over the image stay with the host, and all else goes on."""
+    x = last_layer(n, 14)
+    y = n.add("Reshape", [n.add("Transpose", [x], perm=[0, 2, 3, 1]), n.constant(numpy.array([2, -1]))])
+    return [part_of(n, y, 1, 3, 50), n.add("Gather", [x, n.constant(numpy.array([0, 1, 4]))], axis=2)]
+
+
+def ends_in_sound(n):
+    x = last_layer(n, 10, (3, 4, 9))
+    return [n.add("Transpose", [x], perm=[0, 2, 1]), n.add("Tanh", [n.add("Flatten", [n.add("Transpose", [x], perm=[2, 0, 1])])])]
+
+
+def begins_with_volumes(n):
+    """Pictures in time: planes are packed from where they are."""
+    y = n.add("Transpose", [n.quantize(n.input([1, 3, 4, 6, 5]))], perm=[0, 2, 1, 3, 4])
+    return n.quantize(n.conv(n.add("Reshape", [y, n.constant(numpy.array([4, 3, 6, 5]))]), [9, 3, 3, 3]))
+
+
+def begins_uneven(n):
+    """Pixels whose channels stand last are no planes."""
+    y = n.add("Transpose", [n.quantize(n.input([2, 6, 5, 3]))], perm=[0, 3, 1, 2])
+    return n.quantize(n.conv(y, [9, 3, 3, 3]))
+
+
+def tails_joined(n):
+    """One sigmoid over what two layers of unlike scales make, with numbers before and after it."""
+    x = n.quantize(n.input([2, 3, 6, 5]))
+    parts = [n.add("Reshape", [n.quantize(n.conv(x, [8, 3, 3, 3])), n.constant(numpy.array([2, 8, -1]))]) for _ in range(2)]
+    y = n.add("Sigmoid", [n.add("Mul", [n.add("Concat", parts, axis=2), n.constant(F32(1.7))])])
+    return n.add("Sub", [n.add("Mul", [y, n.constant(F32(2))]), n.constant(F32(0.5))])
+
+
+def tails_apart(n):
+    """A function that two slices read, each going on in its own way; beside it a softmax, which is no function of one number."""
+    x = last_layer(n, 8)
+    y = n.add("Tanh", [x])
+    return [n.add("Exp", [part_of(n, y, 1, 0, 3)]), n.add("Mul", [part_of(n, y, 1, 3, 8), n.constant(n.random.uniform(0, 1, [1, 5, 1, 1]).astype(F32))]),
+            n.add("Softmax", [x], axis=-1)]
+
+
+# name: (network, what the host still does)
+ENDS = {f.__name__: (f, beside) for f, beside in (
+    (ends_deeper, []), (ends_taken_apart, ["LookUp"]), (ends_uneven, ["Slice", "Gather"]), (ends_in_sound, ["LookUp"]), (begins_with_volumes, []),
+    (begins_uneven, [TURN]), (tails_joined, ["LookUp"] * 2 + ["Concat"]), (tails_apart, ["LookUp"] * 2 + ["Mul", "Softmax"]))}
+
 CASES = {"between_" + name: (between_layers(name), []) for name in FUNCTIONS}
-TURN = "Transpose"  # rows become pixels on the way in, and rows again on the way out
 CASES.update({f.__name__: (f, beside) for f, beside in (
-    (feed_forward, [TURN] * 2), (siblings, [TURN] * 4), (channels_last, []), (rows_of_images, []), (rank_four, [TURN] * 2),
-    (standing_rows, [TURN]), (standing_rows_both, [TURN]))})
+    (feed_forward, [TURN]), (siblings, [TURN]), (channels_last, []), (rows_of_images, []), (rank_four, [TURN]),
+    (standing_rows, []), (standing_rows_both, []))})
+CASES.update(ENDS)
 CASES.update({"one_row": (one_row(False), []), "one_row_bias": (one_row(True), [])})
 CASES.update({f.__name__: (f, []) for f in (silu_in_two, squeeze_and_excite, sum_then_function)})
 CASES.update({name: (operator(name), []) for name in OPERATORS})

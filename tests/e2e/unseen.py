@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Networks that no test was written for (unseen_nets.py, unseen_attention.py): PyTorch exports each with weights drawn by the seed, vtac makes 8 bits
+# Networks that no test was written for (unseen_nets.py, unseen_cnns.py, unseen_attention.py): PyTorch exports each with weights drawn by the seed, vtac makes 8 bits
 # of it with calibration inputs, and the accelerator's answers on other inputs are held against those of floats.
 #
 #   kept     every output is off by at most 2 % of its range in the mean, or 98 % of its decisions stay; of a detector (unseen_boxes.py)
@@ -35,12 +35,13 @@ try:
     import torch
     import unseen_boxes
     import unseen_attention
+    import unseen_cnns
     import unseen_nets
 except ImportError:
     print("skipped: PyTorch is not installed (apt-get install python3-torch python3-torchvision)")
     sys.exit(77)
 
-NETS = {**unseen_nets.NETS, **unseen_attention.NETS}
+NETS = {**unseen_nets.NETS, **unseen_cnns.NETS, **unseen_attention.NETS}
 CALIBRATION, CHECKED = 8, 12
 MEAN, DECISIONS = 0.02, 0.98
 WHOLE_REGIONS, WHOLE_WORK = 2, 0.99
@@ -129,9 +130,9 @@ def judge(told, said, pairs):
             "decisions %": round(100 * min(stays), 1) if stays else "-", "mark": mark}
 
 
-def count_table(own, there):
+def count_table(name, own, there):
     """Boxes of a YOLO's table and of the same in 8 bits, and how many have a partner."""
-    return unseen_boxes.count_found(*[unseen_boxes.boxes_of_table(table[0]) for table in (own, there)])
+    return unseen_boxes.count_found(*[unseen_boxes.boxes_of_table(unseen_boxes.TABLES[name](table[0])) for table in (own, there)])
 
 
 def judge_boxes(told, said, counts):
@@ -171,7 +172,7 @@ def look(vtac, config, name, seed):
         return refusal
     own = outputs_of(vtac, "host.so")
     there = outputs_of(vtac, "vta.so", "--device", "fsim")
-    cells = judge_boxes(told, said, [count_table(*pair) for pair in zip(own[0], there[0])]) if name in unseen_boxes.TABLES else judge(
+    cells = judge_boxes(told, said, [count_table(name, *pair) for pair in zip(own[0], there[0])]) if name in unseen_boxes.TABLES else judge(
         told, said, zip(own, there))
     with torch.no_grad():
         first = net(inputs[CALIBRATION])

@@ -81,8 +81,14 @@ DETECTORS = {"tv_ssd": make_ssd, "tv_fcos": make_levels(FCOS), "tv_retinanet": m
              "tv_mask_rcnn": make_rcnn(True)}
 
 
-# Networks of unseen_nets.py whose output is such a table.
-TABLES = ("yolo_silu", "yolo_leaky")
+def with_objects(table):
+    """Of [places, 4 + 1 + classes], as version 5 of YOLO has it: a class's score is that of an object, times its own."""
+    table = table.transpose()
+    return numpy.concatenate([table[:4], table[4:5] * table[5:]])
+
+
+# Networks of unseen_nets.py and unseen_cnns.py whose output is such a table, and what makes [4 + classes, places] of it.
+TABLES = {"yolo_silu": numpy.asarray, "yolo_leaky": numpy.asarray, "yolo_anchors": with_objects}
 
 
 def draw_heads(net):

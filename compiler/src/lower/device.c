@@ -37,6 +37,11 @@ bool vtac_device_read(const vtac_node *node, vtac_device_layout *g)
          !read_ints(node, "window_before", 2, g->before))) {
         return false;
     }
+    g->planes[1] = g->shape[2] * g->shape[3];
+    g->planes[0] = g->shape[1] * g->planes[1];
+    if (vtac_find_attr(node, "planes") != NULL && !read_ints(node, "planes", 2, g->planes)) {
+        return false;
+    }
     g->rows = block[ROWS];
     g->lanes = block[1];
     g->stored[0] = (g->shape[0] + g->rows - 1) / g->rows;
@@ -77,24 +82,102 @@ vta_status vtac_device_place(vtac_lower *l, uint32_t i, int64_t offset)
 
 /* ---- Unpack */
 
-const vtac_expr *vtac_map_vta_unpack(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+/* The number at a place of the image: image, channel, row, column. */
+static const vtac_expr *unpacked_element(vtac_lower *l, const vtac_device_layout *g,
+                                         const vtac_expr *const *at)
 {
-    vtac_device_layout g = {.zero = 0};
-    if (!vtac_device_read(n, &g)) {
-        (void)vtac_unsupported(l, "its attributes do not tell a layout");
-        return NULL;
-    }
-    const vtac_type *type = &l->graph->values[n->outputs[0]].type;
-    const vtac_expr *none = vtac_e_index(l->k, 0);
-    const vtac_expr *y = type->rank == 4 ? at[2] : none;
-    const vtac_expr *x = type->rank >= 3 ? at[type->rank - 1] : none;
-    const vtac_expr *row = vtac_device_row(l, &g, at[0], type->rank >= 2 ? at[1] : none, y);
-    const vtac_expr *place = vtac_i_add(l->k, row, vtac_i_mulc(l->k, x, g.rows * g.lanes));
+    const vtac_expr *row = vtac_device_row(l, g, at[0], at[1], at[2]);
+    const vtac_expr *place = vtac_i_add(l->k, row, vtac_i_mulc(l->k, at[3], g->rows * g->lanes));
     const vtac_expr *value = vtac_e_load(l->k, vtac_in(l, 0), place);
-    if (type->dtype == VTAC_U8) {
+    if (vtac_type_out(l, 0)->dtype == VTAC_U8) {
         value = vtac_e2(l->k, VTAC_E_XOR, vtac_e_cast(l->k, VTAC_U8, value), vtac_e_int(l->k, VTAC_U8, 128));
     }
     return value;
+}
+
+static const vtac_expr *map_unpacked(vtac_lower *l, const vtac_node *n, const vtac_expr *const *at)
+{
+    vtac_device_layout g = {.zero = 0};
+    (void)vtac_device_read(n, &g);
+    const uint32_t rank = vtac_type_out(l, 0)->rank;
+    const vtac_expr *none = vtac_e_index(l->k, 0);
+    const vtac_expr *const place[] = {at[0], rank >= 2 ? at[1] : none, rank == 4 ? at[2] : none,
+                                      rank >= 3 ? at[rank - 1] : none};
+    return unpacked_element(l, &g, place);
+}
+
+enum { MAX_LOOPS = 16 };
+
+/* Loops over an image in the order of the output's elements. */
+typedef struct unpack_walk {
+    int64_t size[MAX_LOOPS], axis[MAX_LOOPS], stride[MAX_LOOPS], start[4];
+    uint32_t count;
+} unpack_walk;
+
+static bool read_walk(const vtac_node *node, unpack_walk *w)
+{
+    const vtac_attr *size = vtac_find_attr(node, "walk_size");
+    w->count = (uint32_t)size->count;
+    bool good = size->count <= MAX_LOOPS && read_ints(node, "walk_size", w->count, w->size) &&
+                read_ints(node, "walk_axis", w->count, w->axis) &&
+                read_ints(node, "walk_stride", w->count, w->stride) &&
+                read_ints(node, "walk_start", 4, w->start);
+    for (uint32_t i = 0; good && i < w->count; i++) {
+        good = w->axis[i] >= 0 && w->axis[i] < 4;
+    }
+    return good;
+}
+
+/* The axes of the output whose loops end with loop i; each index is what its loops have counted. */
+static void index_output(const vtac_lower *l, const unpack_walk *w, const vtac_expr *const *step,
+                         const vtac_expr **at)
+{
+    const vtac_type *type = vtac_type_out(l, 0);
+    uint32_t i = 0;
+    for (uint32_t d = 0; d < type->rank; d++) {
+        at[d] = vtac_e_index(l->k, 0);
+        for (int64_t places = 1; places < type->dim[d] && i < w->count; i++) {
+            at[d] = vtac_i_add(l->k, vtac_i_mulc(l->k, at[d], w->size[i]), step[i]);
+            places *= w->size[i];
+        }
+    }
+}
+
+static vta_status unpack_in_order(vtac_lower *l, const vtac_device_layout *g)
+{
+    unpack_walk w = {.count = 0};
+    const vtac_expr *step[MAX_LOOPS], *place[4], *at[VTAC_MAX_RANK];
+    if (!read_walk(l->node, &w)) {
+        return vtac_unsupported(l, "its attributes do not tell an order");
+    }
+    VTA_TRY(vtac_begin(l, ""));
+    vtac_kernel *k = l->k;
+    for (uint32_t i = 0; i < w.count; i++) {
+        step[i] =
+            vtac_for(k, i > 0 ? VTAC_LOOP_SERIAL : vtac_parallel_if(vtac_type_elements(vtac_type_out(l, 0))),
+                     w.size[i], "i");
+    }
+    for (int axis = 0; axis < 4; axis++) {
+        place[axis] = vtac_e_index(k, w.start[axis]);
+    }
+    for (uint32_t i = 0; i < w.count; i++) {
+        place[w.axis[i]] = vtac_i_add(k, place[w.axis[i]], vtac_i_mulc(k, step[i], w.stride[i]));
+    }
+    index_output(l, &w, step, at);
+    vtac_out_at(l, 0, at, unpacked_element(l, g, place));
+    vtac_close(l, w.count);
+    vtac_kernel_hoist(k);
+    return l->diag->code;
+}
+
+vta_status vtac_lower_vta_unpack(vtac_lower *l)
+{
+    vtac_device_layout g = {.zero = 0};
+    if (!vtac_device_read(l->node, &g)) {
+        return vtac_unsupported(l, "its attributes do not tell a layout");
+    }
+    return vtac_find_attr(l->node, "walk_size") != NULL ? unpack_in_order(l, &g)
+                                                        : vtac_lower_mapped(l, map_unpacked);
 }
 
 /* ---- caches that stay in device memory */

@@ -70,6 +70,13 @@ static int64_t clamp_place(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
+/* The first element of a channel's plane of the image where the loops are. */
+static const vtac_expr *plane_at(const packer *p, const vtac_expr *c)
+{
+    vtac_kernel *k = p->l->k;
+    return vtac_i_add(k, vtac_i_mulc(k, p->n, p->g.planes[0]), vtac_i_mulc(k, c, p->g.planes[1]));
+}
+
 static const vtac_expr *flip_bytes(const packer *p, const vtac_expr *value)
 {
     vtac_kernel *k = p->l->k;
@@ -131,9 +138,7 @@ static void fetch_row(const packer *p, const vtac_expr *c, const vtac_expr *i, c
     const int64_t end = clamp_place(g->before[1] + g->shape[3], begin, p->width);
     const int64_t lanes = p->quantize != NULL ? p->words : p->bytes;
     memory_row r = {.c = c, .y = vtac_let(k, "row", y)};
-    const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), c);
-    const vtac_expr *from = vtac_i_add(k, vtac_i_mulc(k, plane, g->shape[2]), r.y);
-    r.from = vtac_let(k, "from", vtac_i_mulc(k, from, g->shape[3]));
+    r.from = vtac_let(k, "from", vtac_i_add(k, plane_at(p, c), vtac_i_mulc(k, r.y, g->shape[3])));
     const vtac_expr *to = vtac_i_add(k, vtac_i_mulc(k, c, p->fetched_rows), i);
     r.to = vtac_let(k, "to", vtac_i_mulc(k, to, p->width));
     if (leaves) {
@@ -265,10 +270,8 @@ static void put_places(const packer *p, const vtac_expr *to, const vtac_expr *x,
         from = vtac_i_add(k, vtac_i_add(k, from, vtac_i_mulc(k, lane, p->columns)), column);
         value = vtac_e_load(k, p->lined, from);
     } else {
-        const int64_t plane = g->shape[2] * g->shape[3];
-        const vtac_expr *from = vtac_i_mulc(k, vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), q), plane);
-        from = vtac_i_add(k, from, vtac_i_mulc(k, p->y, g->shape[3]));
-        from = vtac_i_add(k, vtac_i_add(k, from, vtac_i_mulc(k, lane, plane)), column);
+        const vtac_expr *from = vtac_i_add(k, plane_at(p, q), vtac_i_mulc(k, p->y, g->shape[3]));
+        from = vtac_i_add(k, vtac_i_add(k, from, vtac_i_mulc(k, lane, g->planes[1])), column);
         value = flip_bytes(p, vtac_e_load(k, p->from, from));
     }
     const vtac_expr *at =
@@ -329,8 +332,7 @@ static void put_lanes(const packer *p)
     if (p->places != NULL) {
         begin = vtac_e_load(k, p->places, q);
     } else {
-        const vtac_expr *plane = vtac_i_add(k, vtac_i_mulc(k, p->n, g->shape[1]), q);
-        begin = vtac_i_mulc(k, vtac_i_add(k, vtac_i_mulc(k, plane, g->shape[2]), p->y), g->shape[3]);
+        begin = vtac_i_add(k, plane_at(p, q), vtac_i_mulc(k, p->y, g->shape[3]));
     }
     begin = vtac_let(k, "begin", begin);
     const vtac_expr *i = vtac_for(k, VTAC_LOOP_SERIAL, p->all_at_once ? g->stored[2] : 1, "y");
@@ -431,7 +433,8 @@ bool vtac_device_quantizes(const vtac_program *program, const vtac_node *node)
     vtac_device_layout g;
     if (user == 0 || graph->nodes[user].op != VTAC_OP_VTA_PACK || program->level == 0 ||
         vtac_layout_kind_of(program, node) != VTAC_KIND_PLAIN ||
-        program->layouts[node->inputs[0]].block != 0 || !vtac_device_read(&graph->nodes[user], &g)) {
+        program->layouts[node->inputs[0]].block != 0 || !vtac_device_read(&graph->nodes[user], &g) ||
+        vtac_find_attr(&graph->nodes[user], "planes") != NULL) {
         return false;
     }
     const vtac_type *type = &graph->values[node->outputs[0]].type;

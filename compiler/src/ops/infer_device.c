@@ -45,9 +45,10 @@ vta_status vtac_infer_vta_unpack(const vtac_graph *graph, const vtac_node *node,
     const vtac_attr *dims = vtac_find_attr(node, "dims");
     VTA_TRY(vtac_need_type(graph, node, 0, &x, diag));
     const vtac_dtype to = vtac_dtype_parse(vtac_attr_string(node, "to", "i8"));
-    if (dims == NULL || dims->kind != VTAC_ATTR_INTS || dims->count < 1 || dims->count > 4 ||
+    const uint32_t max = vtac_find_attr(node, "walk_size") != NULL ? VTAC_MAX_RANK : 4;
+    if (dims == NULL || dims->kind != VTAC_ATTR_INTS || dims->count < 1 || dims->count > max ||
         (to != VTAC_I8 && to != VTAC_U8)) {
-        return vta_fail(diag, VTA_INVALID, "it needs 1 to 4 'dims', and i8 or u8 to go 'to'");
+        return vta_fail(diag, VTA_INVALID, "it needs 1 to %u 'dims', and i8 or u8 to go 'to'", max);
     }
     out[0] = (vtac_type){.dtype = to, .rank = (uint32_t)dims->count};
     memcpy(out[0].dim, dims->ints, dims->count * sizeof *dims->ints);

@@ -61,6 +61,39 @@ static double terms_of(const vtac_graph *graph, const vtac_node *node)
                : 0.0;
 }
 
+static bool is_floats(const vtac_type *type)
+{
+    return type != NULL && type->dtype == VTAC_F32;
+}
+
+/* True for floats that are joined or taken apart in rows that fill a vector or more, which are copied. */
+static bool copies_floats(const vtac_graph *graph, const vtac_node *node)
+{
+    enum { VECTOR = 4 };
+    const vtac_type *x = node->input_count > 0 ? vtac_in_type(graph, node, 0) : NULL;
+    const vtac_type *y = &graph->values[node->outputs[0]].type;
+    const bool joins = node->op == VTAC_OP_CONCAT;
+    if (!is_floats(x) || (!joins && node->op != VTAC_OP_SLICE && node->op != VTAC_OP_SPLIT)) {
+        return false;
+    }
+    const vtac_type *part = joins ? x : y;
+    int64_t row = 1;
+    for (uint32_t d = part->rank; d-- > 0;) {
+        row *= part->dim[d];
+        if (x->dim[d] != y->dim[d]) {
+            break;
+        }
+    }
+    return row >= VECTOR;
+}
+
+/* True for a new shape of floats, which lie where they were. */
+static bool names_floats(const vtac_graph *graph, const vtac_node *node)
+{
+    return vtac_is_reshaping(node) && node->op != VTAC_OP_TRANSPOSE &&
+           is_floats(vtac_in_type(graph, node, 0));
+}
+
 double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vtac_partition_options *options)
 {
     double read = 0.0;
@@ -69,8 +102,11 @@ double vtac_host_cycles(const vtac_graph *graph, const vtac_node *node, const vt
     for (uint32_t i = 0; i < node->input_count; i++) {
         read += vtac_in_constant(graph, node, i) == NULL ? elements_of(graph, node->inputs[i]) : 0.0;
     }
-    if (vtac_is_view(graph, node) || vtac_is_held(graph, node)) {
+    if (vtac_is_view(graph, node) || vtac_is_held(graph, node) || names_floats(graph, node)) {
         return 0.0;
+    }
+    if (copies_floats(graph, node)) {
+        return 2.0 * sizeof(float) * written / copied / speed * options->config->clock_mhz / 1000.0;
     }
     if (node->op == VTAC_OP_VTA_APPEND) { /* rows in the place of a cache */
         return 2.0 * elements_of(graph, node->inputs[VTAC_TENSOR_SCATTER_UPDATE]) / elements / speed *

@@ -17,14 +17,16 @@ static bool comes_from_outside(const vtac_graph *graph, vtac_value_id value)
     return node == NULL && graph->values[value].constant == NULL;
 }
 
-/* True if all readers of a value only reorder its elements for outputs of the model. */
+/* True if all readers of a value only reorder its elements, or put them beside others, for outputs of the
+ * model. */
 static bool goes_outside(const vtac_graph *graph, vtac_value_id value)
 {
     const vtac_value *v = &graph->values[value];
     bool outside = v->output_uses > 0 || v->user_count > 0;
     for (uint32_t i = 0; i < v->user_count && outside; i++) {
         const vtac_node *node = &graph->nodes[v->users[i]];
-        outside = node->dead || (vtac_is_reshaping(node) && goes_outside(graph, node->outputs[0]));
+        outside = node->dead || ((vtac_is_reshaping(node) || node->op == VTAC_OP_CONCAT) &&
+                                 goes_outside(graph, node->outputs[0]));
     }
     return outside;
 }
@@ -32,7 +34,10 @@ static bool goes_outside(const vtac_graph *graph, vtac_value_id value)
 bool vtac_is_model_border(const vtac_graph *graph, const vtac_node *node)
 {
     const bool to_bytes = node->op == VTAC_OP_QUANTIZE_LINEAR || node->op == VTAC_OP_STATE_BYTES;
-    const bool to_floats = node->op == VTAC_OP_DEQUANTIZE_LINEAR || node->op == VTAC_OP_STATE_FLOATS;
+    const bool looks_up =
+        node->op == VTAC_OP_LOOK_UP && vtac_dtype_kind(graph->values[node->outputs[0]].type.dtype) == 'f';
+    const bool to_floats =
+        node->op == VTAC_OP_DEQUANTIZE_LINEAR || node->op == VTAC_OP_STATE_FLOATS || looks_up;
     return (to_bytes && comes_from_outside(graph, node->inputs[0])) ||
            (to_floats && goes_outside(graph, node->outputs[0]));
 }

@@ -94,6 +94,11 @@ static const char *reason_of(const partitioner *r, const vtac_node *node)
         return "it works on whole rows, and this configuration has no instructions for that; use one with "
                "ROWS 1";
     }
+    const bool to_floats =
+        node->op == VTAC_OP_LOOK_UP && vtac_dtype_kind(r->graph->values[node->outputs[0]].type.dtype) == 'f';
+    if (to_floats) {
+        return reasons[VTAC_OP_DEQUANTIZE_LINEAR];
+    }
     if (reasons[node->op] != NULL) {
         return reasons[node->op];
     }
@@ -428,6 +433,51 @@ static void mark_vanished(partitioner *r)
     }
 }
 
+static bool is_placed_there(void *context, vtac_node_id node)
+{
+    const partitioner *r = context;
+    return node >= r->p->place_count || r->p->places[node].kind == VTAC_PLACE_ACCELERATOR;
+}
+
+/* Takes a node of the host out, since Pack or Unpack do what it does. */
+static vta_status mark_passed(void *context, vtac_node_id node)
+{
+    const partitioner *r = context;
+    r->p->places[node].kind = VTAC_PLACE_VANISHED;
+    r->p->places[node].reason = "the host reads and writes the accelerator's numbers in this order";
+    r->p->places[node].host_cycles = 0.0;
+    return VTA_OK;
+}
+
+/* Marks the nodes between the planes of a region's input and what they come from. */
+static void mark_planes(partitioner *r, vtac_value_id value)
+{
+    int64_t planes[2];
+    const vtac_value_id from = vtac_planes_from(r->graph, value, planes);
+    while (from != 0 && value != from) {
+        const vtac_node_id node = r->graph->values[value].node;
+        (void)mark_passed(r, node);
+        value = r->graph->nodes[node].inputs[0];
+    }
+}
+
+/* Marks nodes that only move numbers between the host's layout and the accelerator's. */
+static vta_status mark_ends(partitioner *r)
+{
+    const vtac_ends ends = {.graph = r->graph, .context = r, .keeps = is_placed_there, .pass = mark_passed};
+    for (uint32_t n = 0; n < r->p->region_count; n++) {
+        const vtac_vta_region *region = &r->p->regions[n].region;
+        for (uint32_t i = 0; i < region->tensor_count; i++) {
+            const vtac_vta_tensor *t = &region->tensors[i];
+            VTA_TRY(t->role == VTAC_VTA_OUTPUT ? vtac_walk_ends(&ends, t->value) : VTA_OK);
+            if (t->role == VTAC_VTA_INPUT && !t->kept) {
+                mark_planes(r, t->value);
+            }
+        }
+    }
+    return VTA_OK;
+}
+
 /* Undoes rewrites that no region took, and gives places to the nodes that come back. */
 static vta_status undo_unused(partitioner *r)
 {
@@ -537,7 +587,7 @@ static vta_status find_regions(partitioner *r)
     VTA_TRY(choose_regions(r));
     VTA_TRY(build_regions(r));
     mark_vanished(r);
-    return VTA_OK;
+    return mark_ends(r);
 }
 
 /* Prices what stays on the host, after the choice of what moves. */

@@ -25,6 +25,7 @@
  *   zero.c       the zero point of every integer value
  *   layer*.c     a node as a layer (layers.def); a region from nodes
  *   group.c      the nodes that form a region: no path leaves a region and comes back
+ *   walk.c       the order in which the host reads what a region makes, and in which it lies before one
  *   rewrite.c    Pack, Region and Unpack in the place of a region's nodes
  *   cost.c       the cost of a node on the host
  *   left.c       the accelerator's share of the work, and what is left
@@ -453,6 +454,46 @@ vta_status vtac_find_groups(const vtac_graph *graph, const bool *eligible, vta_a
 /* True if a value, or a view of it, is needed outside its group. */
 bool vtac_needed_outside(const vtac_graph *graph, const vtac_grouping *g, uint32_t group,
                          vtac_value_id value);
+
+/* ---- walk.c */
+
+enum { VTAC_WALK_LOOPS = 16 };
+
+/* The elements of a tensor in their order, as loops over an image, the outermost first: so many steps, along
+ * this axis of the image, of so many places. Axis d of the tensor has the loops from first[d] on. */
+typedef struct vtac_walk {
+    int64_t size[VTAC_WALK_LOOPS], axis[VTAC_WALK_LOOPS], stride[VTAC_WALK_LOOPS];
+    uint32_t count;
+    uint32_t first[VTAC_MAX_RANK + 1], rank;
+    int64_t start[4];   /* the image's place of the first element */
+    bool passed, moved; /* it went through a node; through one that moves elements */
+} vtac_walk;
+
+/* An image in its own order; or any tensor, as one row. False: it is no image, or has too many axes. */
+bool vtac_walk_begin(const vtac_type *type, vtac_walk *w);
+bool vtac_walk_begin_flat(const vtac_type *type, vtac_walk *w);
+/* Deals the loops to the axes of a reshaped tensor; false where an axis would need a part of a step. */
+bool vtac_walk_regroup(const vtac_type *to, vtac_walk *w);
+/* The order of a node's output, from that of its first input. False: the node computes, or its order is no
+ * walk. */
+bool vtac_walk_through(const vtac_graph *graph, const vtac_node *node, uint32_t output, vtac_walk *w);
+
+/* The nodes of the host that only move what a region makes. */
+typedef struct vtac_ends {
+    vtac_graph *graph;
+    void *context;
+    bool (*keeps)(void *context, vtac_node_id node);      /* a node that is no node of the host */
+    vta_status (*pass)(void *context, vtac_node_id node); /* for each that moves; NULL: none */
+    /* for each value that something else reads; NULL: none */
+    vta_status (*end)(void *context, vtac_value_id value, const vtac_walk *walk);
+} vtac_ends;
+
+/* Follows a value of a region through them. */
+vta_status vtac_walk_ends(const vtac_ends *ends, vtac_value_id value);
+
+/* The value whose elements are a value's planes of pixels, each channel planes[1] elements behind the one
+ * before, each image planes[0]: nodes that only move elements lie between. 0: there is none. */
+vtac_value_id vtac_planes_from(const vtac_graph *graph, vtac_value_id value, int64_t planes[2]);
 
 /* ---- rewrite.c */
 

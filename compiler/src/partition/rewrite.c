@@ -36,7 +36,7 @@ static int64_t offset_of(const rewriter *r, const vtac_vta_tensor *t)
 typedef struct layout {
     int64_t shape[4], block[2], stored[3];
     int64_t kernel[2], stride[2], dilation[2], before[2]; /* of the windows that are stored */
-    vtac_attr attrs[12];
+    vtac_attr attrs[14];
     uint32_t count;
 } layout;
 
@@ -129,7 +129,13 @@ static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_val
     l.attrs[l.count++] = int_attr("offset", offset_of(r, t));
     l.attrs[l.count++] = int_attr("bytes", (int64_t)t->bytes);
     (void)snprintf(name, sizeof name, "pack %s", t->name);
-    const vtac_value_id in = r->now[t->value];
+    int64_t planes[2];
+    vtac_value_id in = r->now[t->value];
+    const vtac_value_id from = vtac_planes_from(r->graph, in, planes);
+    if (from != 0) {
+        in = from;
+        l.attrs[l.count++] = ints_attr("planes", planes, 2);
+    }
     const vtac_node_spec spec = {.op = VTAC_OP_VTA_PACK,
                                  .name = name,
                                  .inputs = &in,
@@ -142,21 +148,36 @@ static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_val
     return VTA_OK;
 }
 
-/* Lets the value's readers read Unpack's output, which gets the value's name. */
-static vta_status add_unpack(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id packed)
+/* A result of a region, and where it lies. */
+typedef struct unpacking {
+    const rewriter *r;
+    const vtac_vta_tensor *t;
+    vtac_value_id packed;
+} unpacking;
+
+/* Lets the readers of a value read Unpack's output, which gets the value's name. `walk` NULL: the value is
+ * the region's result; else one that the host makes of it by reading it in this order. */
+static vta_status add_unpack(const unpacking *u, vtac_value_id value, const vtac_walk *walk)
 {
     layout l;
     char name[300];
     vtac_node_id node;
-    const vtac_type type = r->graph->values[t->value].type;
-    describe_layout(r, t, &l);
+    const rewriter *r = u->r;
+    const vtac_type type = r->graph->values[value].type;
+    describe_layout(r, u->t, &l);
     l.attrs[l.count++] = ints_attr("dims", type.dim, type.rank);
+    if (walk != NULL) {
+        l.attrs[l.count++] = ints_attr("walk_size", walk->size, walk->count);
+        l.attrs[l.count++] = ints_attr("walk_axis", walk->axis, walk->count);
+        l.attrs[l.count++] = ints_attr("walk_stride", walk->stride, walk->count);
+        l.attrs[l.count++] = ints_attr("walk_start", walk->start, 4);
+    }
     l.attrs[l.count++] =
         (vtac_attr){.name = "to", .kind = VTAC_ATTR_STRING, .s = vtac_dtype_name(type.dtype)};
-    (void)snprintf(name, sizeof name, "unpack %s", t->name);
+    (void)snprintf(name, sizeof name, "unpack %s", walk == NULL ? u->t->name : r->graph->values[value].name);
     const vtac_node_spec spec = {.op = VTAC_OP_VTA_UNPACK,
                                  .name = name,
-                                 .inputs = &packed,
+                                 .inputs = &u->packed,
                                  .input_count = 1,
                                  .output_count = 1,
                                  .attrs = l.attrs,
@@ -164,12 +185,32 @@ static vta_status add_unpack(const rewriter *r, const vtac_vta_tensor *t, vtac_v
     VTA_TRY(vtac_add_node(r->graph, &spec, &node, r->diag));
     const vtac_value_id new = r->graph->nodes[node].outputs[0];
     vtac_value *values = r->graph->values;
-    const char *kept = values[t->value].name;
-    values[t->value].name = values[new].name;
+    const char *kept = values[value].name;
+    values[value].name = values[new].name;
     values[new].name = kept;
-    vtac_replace_uses(r->graph, t->value, new);
-    r->now[t->value] = new;
+    vtac_replace_uses(r->graph, value, new);
+    r->now[value] = new;
     return VTA_OK;
+}
+
+static bool is_placed_there(void *context, vtac_node_id node)
+{
+    const vtac_partition *p = ((const unpacking *)context)->r->p;
+    return node >= p->place_count || p->places[node].kind == VTAC_PLACE_ACCELERATOR;
+}
+
+static vta_status unpack_end(void *context, vtac_value_id value, const vtac_walk *walk)
+{
+    return add_unpack(context, value, walk);
+}
+
+/* The result itself, and each order in which the host reads it; which of them nothing needs is removed. */
+static vta_status add_unpacks(const rewriter *r, const vtac_vta_tensor *t, vtac_value_id packed)
+{
+    unpacking u = {r, t, packed};
+    const vtac_ends ends = {.graph = r->graph, .context = &u, .keeps = is_placed_there, .end = unpack_end};
+    VTA_TRY(vtac_walk_ends(&ends, t->value));
+    return add_unpack(&u, t->value, NULL);
 }
 
 static vta_status add_region(const rewriter *r, const vtac_value_id *inputs, uint32_t input_count,
@@ -217,7 +258,7 @@ static vta_status rewrite_region(const rewriter *r, vtac_value_id *inputs)
     VTA_TRY(add_region(r, inputs, input_count, &node));
     for (uint32_t i = 0; i < region->tensor_count && status == VTA_OK; i++) {
         if (region->tensors[i].role == VTAC_VTA_OUTPUT) {
-            status = add_unpack(r, &region->tensors[i], r->graph->nodes[node].outputs[output++]);
+            status = add_unpacks(r, &region->tensors[i], r->graph->nodes[node].outputs[output++]);
         }
     }
     return status;

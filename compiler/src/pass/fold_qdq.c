@@ -10,7 +10,8 @@
  * the range is all of the type (a zero point of -128 for a Relu), nothing remains of it; otherwise an integer
  * Clip does, which each back end joins to what it follows.
  *
- * What is left between two 8-bit values and depends on nothing else is a table (qdq_island.c).
+ * What is left between two 8-bit values and depends on nothing else is a table (qdq_island.c), and so are
+ * functions behind the last of them (qdq_tail.c).
  *
  * Requires   scales and zero points that are known. What does not fit stays as it is, and stays right.
  * Cost       linear in the nodes, a few times.
@@ -291,5 +292,5 @@ vta_status vtac_pass_fold_qdq(vtac_graph *graph, uint32_t *changes, vta_diag *di
         VTA_TRY(vtac_fold_islands(graph, &islands, diag));
         *changes += ruled + islands;
     }
-    return VTA_OK;
+    return vtac_fold_tails(graph, changes, diag);
 }

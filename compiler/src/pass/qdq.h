@@ -130,8 +130,12 @@ vtac_rule_fn vtac_fold_float_gemm;
 /* Constants of less than 8 bits behind a DequantizeLinear as bytes. */
 vtac_rule_fn vtac_widen_weights;
 
-/* Islands of operators between one 8-bit value and another, all other operands known, become tables. */
+/* Islands of operators between one 8-bit value and another, all other operands known, become tables; the
+ * second function: between an 8-bit value and floats. */
 vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag);
+vta_status vtac_fold_float_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag);
+/* True for an operator on floats that takes longer than a look into a table. */
+bool vtac_is_slow_function(vtac_op op);
 
 /* An island by channel, which ends in a QuantizeLinear, as convolutions with one weight for each channel;
  * numbers: what it makes of all 256 numbers, channel by channel. *put false: it stays what it is. */
@@ -144,6 +148,17 @@ vta_status vtac_put_lines(vtac_rewrite *r, const struct vtac_island *island, int
  * QuantizeLinear. */
 vtac_rule_fn vtac_sink_dequantize;
 vtac_rule_fn vtac_raise_quantize;
+
+/* Functions of bytes at the end of a network, whose results stay floats, become tables of floats. Call where
+ * nothing else is left to do: a table of bytes may hold the same operators. */
+vta_status vtac_fold_tails(vtac_graph *graph, uint32_t *changes, vta_diag *diag);
+/* M(LookUp(q)) -> LookUp(M(q)), where all that reads the table's floats are such M. */
+vtac_rule_fn vtac_sink_table;
+/* True for an operator M that has all elements of its input, in another order. */
+bool vtac_orders_anew(const vtac_node *node);
+/* The mover M with other operands. */
+vta_status vtac_move_like(vtac_rewrite *r, vtac_node_id before, const vtac_node *mover,
+                          const vtac_value_id *inputs, vtac_value_id *outputs);
 
 /* F(M(q)) -> M(F(q)), for a function of each element and an operator that orders them anew: F comes next to
  * the layer whose table it can be. */

@@ -8,6 +8,9 @@
  * Whatever they compute is a function of 256 numbers. The operators run on all of them, by the lowering that
  * would run them later, and the results are a table: the integers are those of the island's own arithmetic.
  * With constants for each channel there is a table for each, which is what qdq_channel.c starts from.
+ * At the end of a network (qdq_tail.c) the result may be floats, and so is the table.
+ *
+ *     Sigmoid(DequantizeLinear(q))                      -> LookUp(q, table of floats)
  */
 #include <stdio.h>
 
@@ -28,6 +31,30 @@ static bool begins_island(const vtac_graph *graph, vtac_value_id value)
 static bool is_clamp(vtac_op op)
 {
     return op == VTAC_OP_CLIP || op == VTAC_OP_RELU || op == VTAC_OP_MIN || op == VTAC_OP_MAX;
+}
+
+bool vtac_is_slow_function(vtac_op op)
+{
+    static const bool slow[VTAC_OP_COUNT] = {
+        [VTAC_OP_ACOS] = true,     [VTAC_OP_ATAN] = true,     [VTAC_OP_CELU] = true,
+        [VTAC_OP_COS] = true,      [VTAC_OP_DIV] = true,      [VTAC_OP_ELU] = true,
+        [VTAC_OP_ERF] = true,      [VTAC_OP_EXP] = true,      [VTAC_OP_GELU] = true,
+        [VTAC_OP_LOG] = true,      [VTAC_OP_MISH] = true,     [VTAC_OP_POW] = true,
+        [VTAC_OP_SELU] = true,     [VTAC_OP_SIGMOID] = true,  [VTAC_OP_SIN] = true,
+        [VTAC_OP_SOFTPLUS] = true, [VTAC_OP_SOFTSIGN] = true, [VTAC_OP_SQRT] = true,
+        [VTAC_OP_TAN] = true,      [VTAC_OP_TANH] = true,     [VTAC_OP_RECIPROCAL] = true};
+    return slow[op];
+}
+
+/* A function that takes longer than its table, or a table that others go on from. */
+static bool is_slow_tail(const vtac_graph *graph, const vtac_island *is)
+{
+    bool slow = false;
+    for (uint32_t i = 0; i < is->count; i++) {
+        const vtac_op op = graph->nodes[is->nodes[i]].op;
+        slow = slow || vtac_is_slow_function(op) || (op == VTAC_OP_LOOK_UP && is->count > 1);
+    }
+    return slow;
 }
 
 /* Floats inside, an exponential, or two operators that cost a pass: others alone, and clamps, each back end
@@ -69,16 +96,24 @@ static bool find_by_axis(const vtac_island_search *search, int axis, vtac_node_i
     return out->channels > 0 && (axis > 0 || computed) && is_worth_it(g, &out->is);
 }
 
-/* The island that ends in a node; `rows`: one of columns. */
-static bool find_island(const vtac_island_search *search, bool rows, vtac_node_id root, found_island *out)
+/* The results of an island: bytes, those of an island of columns, or floats. */
+typedef enum island_ends { ENDS_IN_BYTES, ENDS_IN_ROWS, ENDS_IN_FLOATS } island_ends;
+
+/* The island that ends in a node. */
+static bool find_island(const vtac_island_search *search, island_ends ends, vtac_node_id root,
+                        found_island *out)
 {
     const vtac_graph *g = search->graph;
     const vtac_node *node = &g->nodes[root];
     *out = (found_island){.channels = 0};
+    if (node->output_count == 1 && ends == ENDS_IN_FLOATS) {
+        return g->values[node->outputs[0]].type.dtype == VTAC_F32 &&
+               vtac_find_island(search, root, &out->is) && is_slow_tail(g, &out->is);
+    }
     if (node->output_count != 1 || !begins_island(g, node->outputs[0])) {
         return false;
     }
-    if (rows) {
+    if (ends == ENDS_IN_ROWS) {
         return find_by_axis(search, -1, root, out);
     }
     return (vtac_find_island(search, root, &out->is) && is_worth_it(g, &out->is)) ||
@@ -288,7 +323,7 @@ static vta_status run_islands(runner *run, uint32_t *changes)
 }
 
 /* All islands of the graph, the last first; none of them begins inside another. */
-static vta_status find_all(runner *run, bool rows, vta_arena *arena)
+static vta_status find_all(runner *run, island_ends ends, vta_arena *arena)
 {
     const vtac_graph *g = run->r->graph;
     const vtac_island_search how = {
@@ -301,7 +336,7 @@ static vta_status find_all(runner *run, bool rows, vta_arena *arena)
     }
     for (uint32_t i = g->order_count; i-- > 0;) {
         found_island *found = &run->found[run->count];
-        if (!taken[g->order[i]] && find_island(&how, rows, g->order[i], found)) {
+        if (!taken[g->order[i]] && find_island(&how, ends, g->order[i], found)) {
             run->count++;
             for (uint32_t k = 0; k < found->is.count; k++) {
                 taken[found->is.nodes[k]] = true;
@@ -311,12 +346,12 @@ static vta_status find_all(runner *run, bool rows, vta_arena *arena)
     return VTA_OK;
 }
 
-static vta_status fold_islands(vtac_graph *graph, bool rows, uint32_t *changes, vta_diag *diag)
+static vta_status fold_islands(vtac_graph *graph, island_ends ends, uint32_t *changes, vta_diag *diag)
 {
     vta_arena arena = {0};
     vtac_rewrite r = {.graph = graph, .diag = diag};
     runner run = {.r = &r};
-    vta_status status = find_all(&run, rows, &arena);
+    vta_status status = find_all(&run, ends, &arena);
     if (status == VTA_OK && run.count > 0) {
         run.small = vtac_graph_create("islands");
         status = run.small == NULL ? vta_no_memory(diag) : run_islands(&run, changes);
@@ -329,10 +364,15 @@ static vta_status fold_islands(vtac_graph *graph, bool rows, uint32_t *changes, 
 
 vta_status vtac_fold_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
 {
-    return fold_islands(graph, false, changes, diag);
+    return fold_islands(graph, ENDS_IN_BYTES, changes, diag);
 }
 
 vta_status vtac_fold_row_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
 {
-    return fold_islands(graph, true, changes, diag);
+    return fold_islands(graph, ENDS_IN_ROWS, changes, diag);
+}
+
+vta_status vtac_fold_float_islands(vtac_graph *graph, uint32_t *changes, vta_diag *diag)
+{
+    return fold_islands(graph, ENDS_IN_FLOATS, changes, diag);
 }

@@ -193,6 +193,76 @@ vta_status vtac_sink_dequantize(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return VTA_OK;
 }
 
+bool vtac_orders_anew(const vtac_node *node)
+{
+    return movers[node->op].whole;
+}
+
+vta_status vtac_move_like(vtac_rewrite *r, vtac_node_id before, const vtac_node *mover,
+                          const vtac_value_id *inputs, vtac_value_id *outputs)
+{
+    return move_integers(r, before, mover, inputs, mover->input_count, outputs);
+}
+
+/* True for a node that only moves elements, and whose first input alone is data. */
+static bool moves_one(const vtac_node *node)
+{
+    const mover_kind kind = kind_of(node);
+    const bool chooses = node->op == VTAC_OP_MAX_POOL || node->op == VTAC_OP_GLOBAL_MAX_POOL ||
+                         node->op == VTAC_OP_REDUCE_MAX || node->op == VTAC_OP_REDUCE_MIN;
+    const bool repeats = node->op == VTAC_OP_EXPAND || node->op == VTAC_OP_TILE || node->op == VTAC_OP_RESIZE;
+    return (kind == FIRST || kind == TRANSPOSED) && !chooses && !repeats;
+}
+
+/* True if all that reads a value moves its elements. */
+static bool is_only_moved(const vtac_rewrite *r, vtac_value_id value)
+{
+    const vtac_value *v = &r->graph->values[value];
+    bool moved = v->output_uses == 0;
+    for (uint32_t i = 0; moved && i < v->user_count; i++) {
+        const vtac_node *user = &r->graph->nodes[v->users[i]];
+        moved = user->dead || (user->inputs[0] == value && moves_one(user));
+    }
+    return moved;
+}
+
+vta_status vtac_sink_table(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node mover = r->graph->nodes[id];
+    const vtac_node *above = moves_one(&mover) ? vtac_producer(r, mover.inputs[0]) : NULL;
+    if (above == NULL || above->op != VTAC_OP_LOOK_UP || !is_only_moved(r, mover.inputs[0]) ||
+        r->graph->values[mover.inputs[0]].type.dtype != VTAC_F32) {
+        return VTA_OK;
+    }
+    const vtac_node table = *above;
+    vtac_value_id *inputs = vta_arena_array(&r->graph->arena, mover.input_count + 1, sizeof *inputs);
+    vtac_value_id *outputs = vta_arena_array(&r->graph->arena, mover.output_count, sizeof *outputs);
+    if (inputs == NULL || outputs == NULL) {
+        return vta_no_memory(r->diag);
+    }
+    memcpy(inputs, mover.inputs, mover.input_count * sizeof *inputs);
+    inputs[0] = table.inputs[VTAC_LOOK_UP_X];
+    VTA_TRY(move_integers(r, id, &mover, inputs, mover.input_count, outputs));
+    for (uint32_t i = 0; i < mover.output_count; i++) {
+        vtac_value_id real;
+        if (mover.outputs[i] == 0) {
+            continue;
+        }
+        const vtac_value_id operands[] = {outputs[i], table.inputs[VTAC_LOOK_UP_TABLE]};
+        const vtac_node_spec spec = {.op = VTAC_OP_LOOK_UP,
+                                     .inputs = operands,
+                                     .input_count = 2,
+                                     .output_count = 1,
+                                     .attrs = table.attrs,
+                                     .attr_count = table.attr_count};
+        VTA_TRY(vtac_new_node(r, id, &table, spec, &real));
+        vtac_replace(r, mover.outputs[i], real);
+    }
+    vtac_remove_node(r->graph, id);
+    *changed = true;
+    return VTA_OK;
+}
+
 /* A constant of floats that another node looks up, as the bytes that QuantizeLinear would make of what it
  * finds; NaN gives 0. */
 static vta_status quantize_table(vtac_rewrite *r, vtac_value_id table, const vtac_qparams *p,
