@@ -172,6 +172,8 @@ def refusals(t, rng):
     t.refused(plain(["while True:", "  y = torch.zeros([60000])"]), "MB of constants")
     t.refused(plain(["y = (self).forward(x)"]), "goes deeper")
     t.refused(plain(["y = [x]", "_0 = torch.append(y, y)"]), "a list within itself")
+    lists = ["y = annotate(List[Tensor], [])"] + ["y = [y, y]"] * 60
+    t.refused(plain(lists), "lists that hold each other come to more than")
     t.refused(plain(["y = self.nothing"]), "a result that is a method")
     t.refused(plain(["y = __torch__.no.such(x)"]), "'__torch__.no.such' is called, which the archive does not define")
     t.refused(plain(["y = CONSTANTS.c7"]), "constant 'c7'")

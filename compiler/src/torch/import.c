@@ -79,6 +79,9 @@ void vtac_torch_output(vtac_torch *im, const vtac_torch_value *v, const char *na
     im->depth++;
     if (im->maker.status != VTA_OK || im->depth > TORCH_MAX_DEPTH) {
         vtac_make_fail(&im->maker, VTA_INVALID, "its result is a list within itself");
+    } else if (++im->steps > TORCH_MAX_STEPS) {
+        vtac_make_fail(&im->maker, VTA_RANGE, "lists that hold each other come to more than %d results",
+                       TORCH_MAX_STEPS);
     } else if (v->kind == TORCH_TENSOR) {
         add_output(im, v->tensor, name);
     } else if (is_list || v->kind == TORCH_DICT) {
