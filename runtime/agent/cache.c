@@ -17,6 +17,7 @@
 
 #include "agent.h"
 #include "vta/artifact.h"
+#include "vta/cache.h"
 #include "vta/file.h"
 
 enum { MAX_FILES = 32 };
@@ -55,27 +56,20 @@ static void remove_orphans(const char *folder)
 
 static vta_status find_folder(agent *a, vta_diag *diag)
 {
-    const char *own = getenv("VTAC_CACHE");
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int size = 0;
+    char *name = NULL;
     if (a->folder[0] != '\0') {
         return VTA_OK;
     }
-    if (own != NULL && *own != '\0') {
-        size = snprintf(a->folder, sizeof a->folder, "%s/models", own);
-    } else if (cache != NULL && *cache != '\0') {
-        size = snprintf(a->folder, sizeof a->folder, "%s/vtac/models", cache);
-    } else {
-        size = snprintf(a->folder, sizeof a->folder, "%s/.cache/vtac/models", home != NULL ? home : "/tmp");
+    VTA_TRY(vta_cache_name("models", &name, diag));
+    vta_status status =
+        strlen(name) < sizeof a->folder
+            ? vta_cache_make(name, diag)
+            : vta_fail(diag, VTA_RANGE, "the name of the cache folder is too long; set VTAC_CACHE");
+    if (status == VTA_OK) {
+        memcpy(a->folder, name, strlen(name) + 1);
+        remove_orphans(a->folder);
     }
-    if (size < 0 || (size_t)size >= sizeof a->folder) {
-        a->folder[0] = '\0';
-        return vta_fail(diag, VTA_RANGE, "the name of the cache folder is too long; set VTAC_CACHE");
-    }
-    const vta_status status = vta_folder_make(a->folder, 0700, diag);
-    a->folder[status == VTA_OK ? strlen(a->folder) : 0] = '\0';
-    remove_orphans(a->folder);
+    free(name);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "vta/cache.h"
 #include "vta/file.h"
 #include "vta/hash.h"
 
@@ -32,18 +33,14 @@ static uint64_t hash_of(const void *bytes, size_t size)
 
 static bool find_folder(char *folder)
 {
-    const char *own = getenv("VTAC_CACHE");
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int size = -1;
-    if (own != NULL && *own != '\0') {
-        size = snprintf(folder, MAX_PATH, "%s/kernels", own);
-    } else if (cache != NULL && *cache != '\0') {
-        size = snprintf(folder, MAX_PATH, "%s/vtac/kernels", cache);
-    } else if (home != NULL && *home != '\0') {
-        size = snprintf(folder, MAX_PATH, "%s/.cache/vtac/kernels", home);
+    char *name = NULL;
+    const bool found = vta_cache_name("kernels", &name, NULL) == VTA_OK && strlen(name) < MAX_PATH &&
+                       vta_cache_make(name, NULL) == VTA_OK;
+    if (found) {
+        memcpy(folder, name, strlen(name) + 1);
     }
-    return size > 0 && size < MAX_PATH && vta_folder_make(folder, 0700, NULL) == VTA_OK;
+    free(name);
+    return found;
 }
 
 bool vta_gpu_cache_is_there(void)

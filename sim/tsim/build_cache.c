@@ -16,31 +16,10 @@
 #include <unistd.h>
 
 #include "build_internal.h"
+#include "vta/cache.h"
 #include "vta/file.h"
 
 enum { PRODUCT_LIMIT = 1 << 30, ENTRY_LIMIT = 64 };
-
-static vta_status make_folders(build_job *job)
-{
-    char path[BUILD_PATH];
-    memcpy(path, job->cache, sizeof path);
-    for (char *at = path + 1;; at++) {
-        const char was = *at;
-        if (was != '/' && was != '\0') {
-            continue;
-        }
-        *at = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            return vta_fail(job->diag, VTA_IO,
-                            "cannot make the cache folder '%s': %s; VTAC_CACHE names another place", path,
-                            strerror(errno));
-        }
-        if (was == '\0') {
-            return VTA_OK;
-        }
-        *at = was;
-    }
-}
 
 /* The entry in the cache folder, and the files beside it; false where their paths are too long. */
 static bool name_entry(build_job *job)
@@ -58,7 +37,7 @@ vta_status vta_build_open_folder(build_job *job, const char *folder)
     if (!vta_build_path(job->cache, "%s", folder) || !name_entry(job)) {
         return vta_fail(job->diag, VTA_RANGE, "the path of the folder is longer than %d bytes", BUILD_PATH);
     }
-    return make_folders(job);
+    return vta_folder_make(job->cache, 0777, job->diag);
 }
 
 /* True where this processor runs what VTA_BUILD_PORTABLE names. */
@@ -87,23 +66,13 @@ bool vta_build_find_shipped(build_job *job)
 
 vta_status vta_build_open_cache(build_job *job)
 {
-    const char *own = getenv("VTAC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    bool fits = true;
-    if (own != NULL && own[0] != '\0') {
-        fits = vta_build_path(job->cache, "%s/rtlsim", own);
-    } else if (xdg != NULL && xdg[0] == '/') {
-        fits = vta_build_path(job->cache, "%s/vtac/rtlsim", xdg);
-    } else if (home != NULL && home[0] == '/') {
-        fits = vta_build_path(job->cache, "%s/.cache/vtac/rtlsim", home);
-    } else {
-        return vta_fail(job->diag, VTA_IO,
-                        "no cache folder: neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME is set");
-    }
-    if (!fits || !name_entry(job)) {
-        return vta_fail(job->diag, VTA_RANGE, "the path of the cache folder is longer than %d bytes",
-                        BUILD_PATH);
-    }
-    return make_folders(job);
+    char *name = NULL;
+    VTA_TRY(vta_cache_name("rtlsim", &name, job->diag));
+    const bool fits = vta_build_path(job->cache, "%s", name) && name_entry(job);
+    free(name);
+    return fits ? vta_cache_make(job->cache, job->diag)
+                : vta_fail(job->diag, VTA_RANGE, "the path of the cache folder is longer than %d bytes",
+                           BUILD_PATH);
 }
 
 /* ---- entries */

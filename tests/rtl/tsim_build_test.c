@@ -335,7 +335,7 @@ static void test_homeless(void)
         unsetenv(names[i]);
     }
     assert_says(simlab_locate(&lab, "tsim"), VTA_IO,
-                "no cache folder: neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME is set");
+                "no cache folder: neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME names one");
     for (int i = 0; i < 3; i++) {
         if (values[i] != NULL) {
             setenv(names[i], values[i], 1);
@@ -356,7 +356,7 @@ static void test_refusals(void **state)
                 "no RTL in '/nonexistent'; VTAC_HW names the folder that has 'rtl'");
     setenv("VTAC_HW", lab.hw, 1);
     setenv("VTAC_CACHE", "/proc/nowhere", 1);
-    assert_says(simlab_locate(&lab, "tsim"), VTA_IO, "cannot make the cache folder '/proc/nowhere': ");
+    assert_says(simlab_locate(&lab, "tsim"), VTA_IO, "cannot make the folder '/proc/nowhere': ");
     assert_non_null(strstr(lab.diag.text, "; VTAC_CACHE names another place"));
     char name[8192];
     memset(name, 'n', sizeof name - 1);

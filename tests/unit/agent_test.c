@@ -149,12 +149,56 @@ static void what_a_killed_agent_left_goes(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* The words of an agent about a cache that it does not use. */
+static void assert_no_cache(const char *expected)
+{
+    char path[TEMPORARY_PATH * 2];
+    vta_diag diag = {0};
+    agent *a = calloc(1, sizeof *a);
+    assert_non_null(a);
+    agent_init(a, NULL);
+    assert_int_equal(agent_cached(a, 1, 4, path, sizeof path, &diag), VTA_IO);
+    assert_non_null(strstr(diag.text, expected));
+    agent_free(a);
+    free(a);
+}
+
+static void models_of_others_are_not_taken(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"VTAC_CACHE", "XDG_CACHE_HOME", "HOME"};
+    char *values[3];
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH * 2];
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/models", folder);
+    assert_int_equal(setenv("VTAC_CACHE", folder, 1), 0);
+    assert_no_cache("the model is not in the cache");
+    assert_int_equal(chmod(path, 0707), 0);
+    assert_no_cache("others may write to the cache folder");
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    for (int i = 0; i < 3; i++) {
+        const char *value = getenv(names[i]);
+        values[i] = value != NULL ? strdup(value) : NULL;
+        (void)unsetenv(names[i]);
+    }
+    assert_no_cache("neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME");
+    assert_int_equal(setenv("HOME", "tmp", 1), 0); /* no folder of anybody's in particular */
+    assert_no_cache("neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME");
+    for (int i = 0; i < 3; i++) {
+        (void)(values[i] != NULL ? setenv(names[i], values[i], 1) : unsetenv(names[i]));
+        free(values[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_are_found_by_their_whole_name),
         cmocka_unit_test(no_option_switches_the_checker_off),
         cmocka_unit_test(what_a_killed_agent_left_goes),
+        cmocka_unit_test(models_of_others_are_not_taken),
     };
     if (argc != 2) {
         (void)fprintf(stderr, "usage: %s FAKE_SIMULATOR\n", argv[0]);

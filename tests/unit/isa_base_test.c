@@ -22,6 +22,7 @@
 
 #include "temporary.h"
 #include "vta/arena.h"
+#include "vta/cache.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/hash.h"
@@ -674,6 +675,37 @@ static void diag_keeps_the_first_failure(void **state)
     assert_string_equal(vta_status_text((vta_status)1000), "unknown status");
 }
 
+static void a_cache_is_its_users(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    char path[TEMPORARY_PATH + 16];
+    struct stat about;
+    vta_diag diag = {0};
+    const mode_t was = umask(0);
+    assert_true(temporary_folder(folder));
+    (void)snprintf(path, sizeof path, "%s/a", folder);
+    assert_int_equal(vta_cache_make(path, &diag), VTA_OK);
+    (void)umask(was);
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0700);
+    assert_int_equal(chown(path, (uid_t)-1, getegid()), 0);
+    assert_int_equal(chmod(path, 0770), 0);
+    assert_int_equal(vta_cache_make(path, &diag), VTA_OK);
+    assert_int_equal(chmod(path, 0772), 0);
+    assert_int_equal(vta_cache_make(path, &diag), VTA_IO);
+    assert_non_null(strstr(diag.text, "others may write"));
+    assert_int_equal(chmod(path, 0700), 0);
+    if (geteuid() == 0) { /* nobody else can give a folder away */
+        assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
+        diag = (vta_diag){0};
+        assert_int_equal(vta_cache_make(path, &diag), VTA_IO);
+        assert_non_null(strstr(diag.text, "others may write"));
+    }
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void a_file_is_no_folder(void **state)
 {
     (void)state;
@@ -813,6 +845,7 @@ int main(void)
         cmocka_unit_test(an_ended_writer_leaves_no_temporary_file),
         cmocka_unit_test(diag_keeps_the_first_failure),
         cmocka_unit_test(a_file_is_no_folder),
+        cmocka_unit_test(a_cache_is_its_users),
         cmocka_unit_test(standard_numbers_are_held),
         cmocka_unit_test(hashes_are_fnv),
         cmocka_unit_test(numbers_at_their_limits),

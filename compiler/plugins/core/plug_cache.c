@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "plug_internal.h"
+#include "vta/cache.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vta/hash.h"
@@ -31,41 +32,23 @@ static char *format_path(const char *folder, const char *rest)
     return vta_str_take(&text);
 }
 
-/* The folder that the options or the environment name; NULL: none does. Owned. */
-static char *wanted_folder(const vtac_plug *plug)
+/* The folder that the options or the environment name. Owned. */
+static vta_status wanted_folder(const vtac_plug *plug, char **out, vta_diag *diag)
 {
     const char *given = vtac_plug_value(plug, VTAC_PLUG_CACHE);
-    const char *own = getenv("VTAC_CACHE");
-    const char *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    if (given[0] != '\0') {
-        return strdup(given);
+    if (given[0] == '\0') {
+        return vta_cache_name("plugins", out, diag);
     }
-    if (own != NULL && own[0] != '\0') {
-        return format_path(own, "plugins");
-    }
-    if (xdg != NULL && xdg[0] == '/') {
-        return format_path(xdg, "vtac/plugins");
-    }
-    return home != NULL && home[0] == '/' ? format_path(home, ".cache/vtac/plugins") : NULL;
+    *out = strdup(given);
+    return vta_allocated(*out != NULL, diag);
 }
 
-/* Artifacts are code: nobody else may write where they lie. */
 static vta_status check_folder(const char *folder, vta_diag *diag)
 {
-    struct stat about;
-    VTA_TRY(vta_folder_make(folder, 0700, diag));
-    if (stat(folder, &about) != 0) {
-        return vta_fail(diag, VTA_IO, "cannot look at the cache folder '%s': %s", folder, strerror(errno));
-    }
-    if (about.st_uid != geteuid() || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        return vta_fail(diag, VTA_IO,
-                        "others may write to the cache folder '%s'; make it yours, with mode 700", folder);
-    }
-    if (access(folder, W_OK | X_OK) != 0) {
-        return vta_fail(diag, VTA_IO, "cannot write to the cache folder '%s': %s", folder, strerror(errno));
-    }
-    return VTA_OK;
+    VTA_TRY(vta_cache_make(folder, diag));
+    return access(folder, W_OK | X_OK) == 0
+               ? VTA_OK
+               : vta_fail(diag, VTA_IO, "cannot write to the cache folder '%s': %s", folder, strerror(errno));
 }
 
 static vta_status make_temporary(vtac_plug *plug, vta_diag *diag)
@@ -87,13 +70,10 @@ static vta_status make_temporary(vtac_plug *plug, vta_diag *diag)
 static vta_status open_folder(vtac_plug *plug, vta_diag *diag)
 {
     vta_diag why = {0};
-    plug->folder = wanted_folder(plug);
-    if (plug->folder != NULL && check_folder(plug->folder, &why) == VTA_OK) {
+    if (wanted_folder(plug, &plug->folder, &why) == VTA_OK && check_folder(plug->folder, &why) == VTA_OK) {
         return VTA_OK;
     }
-    vtac_plug_say(plug, true, "nothing is cached: %s",
-                  plug->folder != NULL ? why.text
-                                       : "neither VTAC_CACHE nor XDG_CACHE_HOME nor HOME names a folder");
+    vtac_plug_say(plug, true, "nothing is cached: %s", why.text);
     free(plug->folder);
     plug->folder = NULL;
     return make_temporary(plug, diag);
