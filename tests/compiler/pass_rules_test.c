@@ -260,6 +260,12 @@ static const struct {
      "Transpose MatMul MatMul Transpose"},
     {VTAC_PASS_GATHER_ROWS, "one whose keys are not known to be above 0", IMAGE LINEAR("Cosh(%n)\n"),
      "Neg Relu Cosh Pad Transpose MatMul MatMul Slice Slice Add Div"},
+    {VTAC_PASS_GATHER_ROWS, "separable attention, whose convolution is parted",
+     IMAGE ROW FILTER CONV
+     "const %parts: i64[2] = [1, 3]\n%q: f32[2,1,6,7], %k: f32[2,3,6,7] = Split(%c, %parts) {axis=1}\n"
+     "%e: f32[2,1,6,7] = Softmax(%q) {axis=-1}\n%m: f32[2,3,6,7] = Mul(%k, %e)\n"
+     "%y: f32[2,3,6,1] = ReduceSum(%m, %last)\noutput %y\n",
+     "Conv Conv Transpose Softmax Transpose MatMul Transpose"},
     {VTAC_PASS_GATHER_ROWS, "rows divided by the sum of their sizes",
      IMAGE ROW "%s: f32[2,4,6,1] = ReduceL1(%x, %last)\n%y: f32[2,4,6,7] = Div(%x, %s)\noutput %y\n",
      "LpNormalization"},

@@ -12,6 +12,7 @@
 #       scores   (pad(v, 1) (k^T q)), the other order
 #       sums     q (k^T v) divided by q (k^T 1), of Elu + 1
 #       rows     scores of Relu, divided by the sum of each row
+#       score    one score for each token of two images' parts, whose softmax weighs the keys, as MobileViTv2 has it
 #       floor    as pad, with an epsilon that counts: it stays as it is
 import sys
 
@@ -43,9 +44,10 @@ class Net:
         self.nodes.append(helper.make_node(op, inputs, names, name=names[0], **attributes))
         return names[0] if outputs == 1 else names
 
-    def conv(self, x, inputs, outputs):
-        weights = self.constant((self.rng.standard_normal((outputs, inputs, 1)) / np.sqrt(inputs)).astype(np.float32))
-        return self.node("Conv", x, weights, self.constant((0.2 * self.rng.standard_normal(outputs)).astype(np.float32)), kernel_shape=[1])
+    def conv(self, x, inputs, outputs, axes=1):
+        window = [1] if axes == 1 else [1, 1]
+        weights = self.constant((self.rng.standard_normal([outputs, inputs] + window) / np.sqrt(inputs)).astype(np.float32))
+        return self.node("Conv", x, weights, self.constant((0.2 * self.rng.standard_normal(outputs)).astype(np.float32)), kernel_shape=window)
 
     def turn(self, x):
         return self.node("Transpose", x, perm=[0, 1, 3, 2])
@@ -85,8 +87,20 @@ class Net:
     def positive(self, x):
         return self.node("Add", self.node("Elu", x), self.number(1.0)) if self.form == "sums" else self.node("Relu", x)
 
+    def build_separable(self):
+        n, t, w = self.images, self.tokens, self.width
+        qkv = self.conv(self.node("Reshape", "x", self.ints(n, w, 2, t // 2)), w, 1 + 2 * w, axes=2)
+        q, k, v = self.node("Split", qkv, self.ints(1, w, w), outputs=3, axis=1)
+        seen = self.node("ReduceSum", self.node("Mul", k, self.node("Softmax", q, axis=-1)), self.ints(-1))
+        y = self.node("Mul", self.node("Relu", v), self.node("Expand", seen, self.ints(n, w, 2, t // 2)))
+        y = self.conv(self.node("Reshape", y, self.ints(n, w, t)), w, w)
+        self.conv(self.node("Add", "x", y), w, w)
+
     def build(self):
         n, t, h, d, w = self.images, self.tokens, self.heads, self.each, self.width
+        if self.form == "score":
+            self.build_separable()
+            return
         qkv = self.conv("x", w, 3 * w)
         if h % 2 == 0:
             qkv = self.node("Split", self.node("Reshape", qkv, self.ints(n, 3, h, d, t)), self.ints(1, 1, 1), outputs=3, axis=1)
@@ -104,6 +118,16 @@ def sliced(a, first, end, axis):
     return a[tuple(at)]
 
 
+def pointwise(a, w, b):
+    y = np.einsum("oi,nit->not", w.reshape(w.shape[:2]), a.reshape(a.shape[0], a.shape[1], -1)) + b[:, None]
+    return y.reshape(a.shape[:1] + w.shape[:1] + a.shape[2:])
+
+
+def softmax(a):
+    e = np.exp(a - a.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
 def compute(net, x):
     """The output in double, operator by operator."""
     v = {**{k: a.astype(np.float64) if a.dtype == np.float32 else a for k, a in net.constants.items()}, "x": x.astype(np.float64)}
@@ -114,7 +138,7 @@ def compute(net, x):
         "Squeeze": lambda n, a, axes: a[:, 0], "Slice": lambda n, a, first, end, axis: sliced(a, first, end, axis),
         "Pad": lambda n, a, p, one: np.pad(a, list(zip(p[:4], p[4:])), constant_values=float(one)),
         "Concat": lambda n, a, b: np.concatenate([a, b], n.attribute[0].i), "ReduceSum": lambda n, a, axes: a.sum(int(axes[0]), keepdims=True),
-        "Conv": lambda n, a, w, b: np.einsum("oi,nit->not", w[:, :, 0], a) + b[:, None],
+        "Conv": lambda n, a, w, b: pointwise(a, w, b), "Softmax": lambda n, a: softmax(a), "Expand": lambda n, a, shape: np.broadcast_to(a, shape),
     }
     for n in net.nodes:
         inputs = [v[i] for i in n.input]

@@ -197,6 +197,45 @@ def mobilevit():
                          nn.Linear(48, 10))
 
 
+class Separable(nn.Module):
+    """MobileViTv2: one score for each token; the sum of the keys that they weigh goes to all."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.width, self.qkv, self.out = width, nn.Conv2d(width, 1 + 2 * width, 1), nn.Conv2d(width, width, 1)
+        self.before, self.norm = nn.GroupNorm(1, width), nn.GroupNorm(1, width)
+        self.feed = nn.Sequential(nn.Conv2d(width, 2 * width, 1), nn.SiLU(), nn.Conv2d(2 * width, width, 1))
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.before(x)).split([1, self.width, self.width], 1)
+        context = (k * q.softmax(-1)).sum(-1, keepdim=True)
+        x = x + self.out(functional.relu(v) * context.expand_as(v))
+        return x + self.feed(self.norm(x))
+
+
+class Patches(nn.Module):
+    """Pixels of a patch are apart, and patches look at each other."""
+
+    def __init__(self, c, width, patch=2):
+        super().__init__()
+        self.patch, self.width = patch, width
+        self.enter = nn.Sequential(nn.Conv2d(c, c, 3, 1, 1, groups=c), nn.BatchNorm2d(c), nn.SiLU(), nn.Conv2d(c, width, 1))
+        self.blocks, self.leave = nn.Sequential(Separable(width), Separable(width), nn.GroupNorm(1, width)), nn.Conv2d(width, c, 1)
+
+    def forward(self, x):
+        y = self.enter(x)
+        n, c, h, w = y.shape
+        p = self.patch
+        y = y.reshape(n, c, h // p, p, w // p, p).permute(0, 1, 3, 5, 2, 4).reshape(n, c, p * p, -1)
+        y = self.blocks(y).reshape(n, c, p, p, h // p, w // p).permute(0, 1, 4, 2, 5, 3).reshape(n, c, h, w)
+        return self.leave(y)
+
+
+def mobilevit2():
+    unit = lambda i, o: nn.Sequential(nn.Conv2d(i, o, 3, 2, 1), nn.BatchNorm2d(o), nn.SiLU())
+    return nn.Sequential(unit(3, 16), unit(16, 32), Patches(32, 64), unit(32, 48), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, 10))
+
+
 class Linear(nn.Module):
     """EfficientViT: kernels of Relu instead of a softmax, so that keys and values meet first."""
 
@@ -369,6 +408,7 @@ NETS = {
     "detr": (Queries, PICTURE, 16),
     "segformer": (segformer, PICTURE, 16),
     "mobilevit": (mobilevit, PICTURE, 13),
+    "mobilevit2": (mobilevit2, PICTURE, 16),
     "efficientvit": (efficientvit, PICTURE, 16),
     "xcit": (xcit, PICTURE, 16),
     "gmlp": (gmlp, PICTURE, 16),

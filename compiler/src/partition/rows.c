@@ -591,6 +591,18 @@ static vtac_value_id standing_rows(const rows *r, vtac_value_id x)
                : 0;
 }
 
+/* True for scores that a convolution makes, and no product of two activations, whose softmax attention.c puts
+ * between products. */
+static bool are_of_conv(const rows *r, vtac_value_id scores)
+{
+    const vtac_node *node = vtac_producer_of(r->graph, scores);
+    while (node != NULL && (vtac_is_reshaping(node) || vtac_is_number_function(r->graph, node))) {
+        node = vtac_producer_of(
+            r->graph, node->inputs[vtac_is_reshaping(node) ? 0 : vtac_layer_row_of(node->op)->first]);
+    }
+    return node != NULL && node->op == VTAC_OP_QLINEAR_CONV;
+}
+
 /* Shares of rows become those of an image's channels: of groups of channels where rows stand in one image. */
 static vta_status convert_shares(rows *r, const vtac_node *node, bool *any)
 {
@@ -598,17 +610,17 @@ static vta_status convert_shares(rows *r, const vtac_node *node, bool *any)
     const int64_t columns = x.rank < 2 ? 0 : x.dim[x.rank - 1], pixels = x.rank < 2 ? 0 : x.dim[x.rank - 2];
     const bool is_linear = vtac_attr_int(node, VTAC_ROW_LINEAR, 0) != 0;
     vtac_value_id inputs[MAX_OPERANDS], out;
-    const vtac_node *scores = vtac_producer_of(r->graph, rows_behind(r, node->inputs[VTAC_ROW_SOFTMAX_X]));
-    if (r->config->rows == 0 || !is_linear || x.rank < 2 || rows_of(&x) < 1 ||
-        node->input_count > VTAC_ROW_SOFTMAX_MASK ||
-        (scores != NULL && scores->op == VTAC_OP_QLINEAR_MATMUL)) { /* attention.c puts it between products */
+    const vtac_value_id from = rows_behind(r, node->inputs[VTAC_ROW_SOFTMAX_X]);
+    const vtac_node *scores = vtac_producer_of(r->graph, from);
+    if (r->config->rows == 0 || x.rank < 2 || rows_of(&x) < 1 || node->input_count > VTAC_ROW_SOFTMAX_MASK ||
+        (is_linear ? scores != NULL && scores->op == VTAC_OP_QLINEAR_MATMUL : !are_of_conv(r, from))) {
         return VTA_OK;
     }
     const vtac_value_id standing = standing_rows(r, node->inputs[VTAC_ROW_SOFTMAX_X]);
     const int64_t groups = standing != 0 ? rows_of(&x) / pixels : 1;
     const vtac_attr attrs[] = {{.name = "group", .kind = VTAC_ATTR_INT, .i = groups},
                                {.name = "numbers", .kind = VTAC_ATTR_INT, .i = columns},
-                               {.name = VTAC_ROW_LINEAR, .kind = VTAC_ATTR_INT, .i = 1}};
+                               {.name = VTAC_ROW_LINEAR, .kind = VTAC_ATTR_INT, .i = is_linear}};
     memcpy(inputs, node->inputs, node->input_count * sizeof *inputs);
     VTA_TRY(standing != 0 ? add_reshape(r, standing, (int64_t[]){1, groups * columns, pixels}, IMAGE_RANK,
                                         &inputs[VTAC_ROW_SOFTMAX_X])

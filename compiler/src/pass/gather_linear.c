@@ -171,14 +171,8 @@ static int64_t clamped(int64_t at, int64_t extent)
     return at < 0 ? 0 : at > extent ? extent : at;
 }
 
-/* Elements from *first to *end of an axis of a value. */
-typedef struct seen_part {
-    vtac_value_id value;
-    int64_t axis, first, end;
-} seen_part;
-
 /* The part of a value that Slice takes. */
-static bool takes_slice(const vtac_rewrite *r, const vtac_node *node, seen_part *part)
+static bool takes_slice(const vtac_rewrite *r, const vtac_node *node, vtac_seen_part *part)
 {
     const vtac_type *x = type_of(r, node->inputs[VTAC_SLICE_X]);
     int64_t axis, step, first, end;
@@ -188,13 +182,14 @@ static bool takes_slice(const vtac_rewrite *r, const vtac_node *node, seen_part 
         return false;
     }
     axis = axis < 0 ? axis + x->rank : axis;
-    *part = (seen_part){vtac_origin_of(r, node->inputs[VTAC_SLICE_X]), axis, clamped(first, x->dim[axis]),
-                        clamped(end, x->dim[axis])};
+    *part = (vtac_seen_part){vtac_origin_of(r, node->inputs[VTAC_SLICE_X]), axis,
+                             clamped(first, x->dim[axis]), clamped(end, x->dim[axis])};
     return step == 1;
 }
 
 /* The same of Split. */
-static bool takes_split(const vtac_rewrite *r, const vtac_node *node, vtac_value_id result, seen_part *part)
+static bool takes_split(const vtac_rewrite *r, const vtac_node *node, vtac_value_id result,
+                        vtac_seen_part *part)
 {
     const vtac_type *x = type_of(r, node->inputs[VTAC_SPLIT_X]);
     const int64_t named = vtac_attr_int(node, "axis", 0), axis = named < 0 ? named + x->rank : named;
@@ -202,7 +197,8 @@ static bool takes_split(const vtac_rewrite *r, const vtac_node *node, vtac_value
     for (uint32_t i = 0; i < node->output_count && node->outputs[i] != 0; i++) {
         const int64_t count = type_of(r, node->outputs[i])->dim[axis];
         if (node->outputs[i] == result) {
-            *part = (seen_part){vtac_origin_of(r, node->inputs[VTAC_SPLIT_X]), axis, first, first + count};
+            *part =
+                (vtac_seen_part){vtac_origin_of(r, node->inputs[VTAC_SPLIT_X]), axis, first, first + count};
             return true;
         }
         first += count;
@@ -210,7 +206,7 @@ static bool takes_split(const vtac_rewrite *r, const vtac_node *node, vtac_value
     return false;
 }
 
-static bool takes_part(const vtac_rewrite *r, vtac_value_id value, seen_part *part)
+bool vtac_takes_part(const vtac_rewrite *r, vtac_value_id value, vtac_seen_part *part)
 {
     const vtac_node *slice, *split;
     value = vtac_origin_of(r, value);
@@ -286,8 +282,8 @@ static bool takes_three(const vtac_rewrite *r, seen_matrix m, linear_attention *
 static bool takes_column(const vtac_rewrite *r, vtac_value_id numerator, vtac_value_id sum,
                          linear_attention *a)
 {
-    seen_part all, last;
-    if (!takes_part(r, numerator, &all) || !takes_part(r, sum, &last) || all.value != last.value ||
+    vtac_seen_part all, last;
+    if (!vtac_takes_part(r, numerator, &all) || !vtac_takes_part(r, sum, &last) || all.value != last.value ||
         all.axis != last.axis) {
         return false;
     }

@@ -9,7 +9,7 @@
  *     Reshape(InstanceNormalization(Reshape(x))) * gain + bias                -> GroupNormalization
  *     Div(x, Pow(AveragePool(Pad(x * x)) * alpha + k, beta)) over channels    -> LRN
  *     Div(e, ReduceSum(e)),  e = Exp(x - ReduceMax(x))                                  -> Softmax
- *     attention without a softmax: see gather_linear.c
+ *     attention without a softmax: see gather_linear.c; that of one score a token: gather_separable.c
  *
  * The square may be Mul or Pow, the root Sqrt or Pow, the division Div, or Mul by Reciprocal, by Div or by
  * Pow; the mean is over the last axis, or over those of planes. Casts that change nothing, and Identity, may
@@ -576,13 +576,10 @@ static vta_status gather_softmax(vtac_rewrite *r, vtac_node_id id, bool *changed
 }
 
 static const vtac_rule rules[] = {
-    {VTAC_OP_DIV, gather_norm},
-    {VTAC_OP_MUL, gather_norm},
-    {VTAC_OP_DIV, gather_softmax},
-    {VTAC_OP_DIV, vtac_gather_linear},
-    {VTAC_OP_MUL, vtac_gather_linear},
-    {VTAC_OP_DIV, gather_neighbours},
-    {VTAC_OP_INSTANCE_NORMALIZATION, gather_groups},
+    {VTAC_OP_DIV, gather_norm},        {VTAC_OP_MUL, gather_norm},
+    {VTAC_OP_DIV, gather_softmax},     {VTAC_OP_DIV, vtac_gather_linear},
+    {VTAC_OP_MUL, vtac_gather_linear}, {VTAC_OP_REDUCE_SUM, vtac_gather_separable},
+    {VTAC_OP_DIV, gather_neighbours},  {VTAC_OP_INSTANCE_NORMALIZATION, gather_groups},
 };
 
 vtac_pass_fn vtac_pass_gather_rows;

@@ -80,8 +80,16 @@ vtac_value_id vtac_without_number(const vtac_rewrite *r, vtac_value_id value, do
 typedef enum vtac_mean_of { VTAC_OF_ROWS, VTAC_OF_PLANES } vtac_mean_of;
 /* The operand of a reduction over these axes, which stay; 0: it is none, or the order of its sum is given. */
 vtac_value_id vtac_reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op, vtac_mean_of how);
-/* Linear attention (gather_linear.c). */
-vtac_rule_fn vtac_gather_linear;
+/* Elements from `first` to `end` of an axis of a value. */
+typedef struct vtac_seen_part {
+    vtac_value_id value;
+    int64_t axis, first, end;
+} vtac_seen_part;
+
+/* The part of a value that Slice or Split takes. */
+bool vtac_takes_part(const vtac_rewrite *r, vtac_value_id value, vtac_seen_part *part);
+/* Linear attention (gather_linear.c), separable attention (gather_separable.c). */
+vtac_rule_fn vtac_gather_linear, vtac_gather_separable;
 
 /* A convolution of one axis as one of two; and elementwise operators keep the axis that it gained (line.c).
  */
