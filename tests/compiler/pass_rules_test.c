@@ -282,6 +282,13 @@ static const struct {
            "const %s: i64[2] = [0, 0]\nconst %e: i64[2] = [6, 100]\nconst %h: i64[2] = [2, 3]\n"
            "%b: f32[2,4,6,7] = Slice(%a, %s, %e, %h)\n%c: f32[2,4,6,7] = Neg(%b)\noutput %c\n",
      "Neg"},
+    {VTAC_PASS_CANONICALIZE, "a resize to the size that is there",
+     IMAGE "const %s: f32[4] = [1, 1, 1, 1]\n%a: f32[2,4,6,7] = Resize(%x, _, %s)\n"
+           "const %z: i64[4] = [2, 4, 6, 7]\n%b: f32[2,4,6,7] = Resize(%a, _, _, %z)\n"
+           "%c: f32[2,4,6,7] = Neg(%b)\noutput %c\n",
+     "Neg"},
+    {VTAC_PASS_CANONICALIZE, "a resize by so little that no size changes",
+     IMAGE "const %s: f32[4] = [1, 1, 1.1, 1]\n%a: f32[2,4,6,7] = Resize(%x, _, %s)\noutput %a\n", "Resize"},
     {VTAC_PASS_CANONICALIZE, "pads that shift, and a slice that turns",
      IMAGE "const %p: i64[8] = [0, 0, 1, 0, 0, 0, -1, 0]\n%a: f32[2,4,6,7] = Pad(%x, %p)\n"
            "const %s: i64[1] = [-1]\nconst %e: i64[1] = [-100]\nconst %h: i64[1] = [3]\n"

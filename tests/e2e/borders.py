@@ -431,6 +431,15 @@ def ends_in_sound(n):
     return [n.add("Transpose", [x], perm=[0, 2, 1]), n.add("Tanh", [n.add("Flatten", [n.add("Transpose", [x], perm=[2, 0, 1])])])]
 
 
+def gate_from_a_row(n):
+    """Efficient channel attention: a convolution over the means of the channels, which lie in a row, is a gate of each."""
+    x = last_layer(n, 20)
+    y = n.add("Reshape", [n.quantize(n.add("GlobalAveragePool", [x])), n.constant(numpy.array([2, 1, 20]))])
+    y = n.quantize(n.add("Sigmoid", [n.quantize(n.conv(y, [1, 1, 3], pads=[1, 1]))]), 1 / 256, -128)
+    y = n.quantize(n.add("Mul", [x, n.add("Reshape", [y, n.constant(numpy.array([2, 20, 1, 1]))])]))
+    return n.quantize(n.conv(y, [5, 20, 3, 3]))
+
+
 def begins_with_volumes(n):
     """Pictures in time: planes are packed from where they are."""
     y = n.add("Transpose", [n.quantize(n.input([1, 3, 4, 6, 5]))], perm=[0, 2, 1, 3, 4])
@@ -461,7 +470,7 @@ def tails_apart(n):
 
 # name: (network, what the host still does)
 ENDS = {f.__name__: (f, beside) for f, beside in (
-    (ends_deeper, []), (ends_taken_apart, ["LookUp"]), (ends_uneven, ["Slice", "Gather"]), (ends_in_sound, ["LookUp"]), (begins_with_volumes, []),
+    (ends_deeper, []), (ends_taken_apart, ["LookUp"]), (ends_uneven, ["Slice", "Gather"]), (ends_in_sound, ["LookUp"]), (begins_with_volumes, []), (gate_from_a_row, []),
     (begins_uneven, [TURN]), (tails_joined, ["LookUp"] * 2 + ["Concat"]), (tails_apart, ["LookUp"] * 2 + ["Mul", "Softmax"]))}
 
 CASES = {"between_" + name: (between_layers(name), []) for name in FUNCTIONS}
@@ -812,8 +821,13 @@ def check_floats(vtac):
     x = n.add("Mul", [x, n.add("Sigmoid", [conv(gate, 2, 1, 7, 3)])])
     for mode in ("edge", "reflect"):
         x = conv(n.add("Pad", [x, n.constant(numpy.array([0, 0, 1, 1, 0, 0, 1, 1]))], mode=mode), 16, 16, 3, 0)
+    # Pictures that are made larger at the end stay in 8 bits; a Resize to the same size does nothing.
+    sizes = [n.constant(numpy.array([1, 5, h, w])) for h, w in ((24, 22), (24, 22))]
+    x = conv(x, 16, 5)
+    for size in sizes:
+        x = n.add("Resize", [x, "", "", size], mode="linear", coordinate_transformation_mode="half_pixel")
     with open("f.onnx", "wb") as file:
-        file.write(n.model(conv(x, 16, 5)).SerializeToString())
+        file.write(n.model(x).SerializeToString())
     numpy.save("calib.npy", n.random.normal(0, 1, (6, 3, 12, 11)).astype(F32))
     call(vtac, "quantize", "f.onnx", "--calib", "calib.npy", "-o", "m.onnx")
     call(vtac, "compile", "f.onnx", "--target", "llvm", "-o", "float.so")

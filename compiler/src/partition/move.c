@@ -84,6 +84,13 @@ static bool reads_windows(const vtac_graph *graph, const vtac_node *node)
            node->op == VTAC_OP_RESIZE;
 }
 
+/* True for a layer that reads an image in a row as channels of one pixel. */
+static bool reads_flat(const vtac_node *node)
+{
+    return node->op == VTAC_OP_QLINEAR_CONV || node->op == VTAC_OP_QLINEAR_MATMUL ||
+           node->op == VTAC_OP_QGEMM;
+}
+
 /* True if a value has other rows of pixels than what it is seen of: rows of a transformer as a picture. */
 static bool has_other_rows(const vtac_graph *graph, vtac_value_id value, const vtac_source *source)
 {
@@ -741,15 +748,25 @@ static vta_status keep_nodes(const vtac_graph *graph, vta_arena *arena, vtac_mov
     return VTA_OK;
 }
 
-/* Fuses the chain that ends in a value; `windows`: the reader needs the value's own rows of pixels. */
-static vta_status try_fuse(const fusing *u, vtac_value_id value, bool windows, vtac_moves *out,
+/* True if a node (0: none) cannot see a value through: it needs the value's own rows of pixels, or its
+ * channels. */
+static bool needs_own_image(const vtac_graph *graph, vtac_node_id reader, vtac_value_id value,
+                            const vtac_source *source)
+{
+    const vtac_node *node = reader == 0 ? NULL : &graph->nodes[reader];
+    return node != NULL && ((source->flat && !reads_flat(node)) ||
+                            (reads_windows(graph, node) && has_other_rows(graph, value, source)));
+}
+
+/* Fuses the chain that ends in a value, which a node (0: none that looks at its shape) reads. */
+static vta_status try_fuse(const fusing *u, vtac_value_id value, vtac_node_id reader, vtac_moves *out,
                            vta_diag *diag)
 {
     vtac_graph *graph = u->graph;
     vta_arena *arena = u->arena;
     vtac_moved m = {.new = 0};
     const vtac_source source = vtac_source_of(graph, value);
-    const bool rows = windows && has_other_rows(graph, value, &source);
+    const bool rows = needs_own_image(graph, reader, value, &source);
     if (source.base == 0 || !find_chain(u, rows ? value : source.base, &m.c)) {
         return VTA_OK;
     }
@@ -758,7 +775,7 @@ static vta_status try_fuse(const fusing *u, vtac_value_id value, bool windows, v
     VTA_TRY(replace_chain(u, &m, diag));
     if (m.transposed != 0) {
         const fusing deep = {u->graph, u->config, u->arena, .deep = true};
-        return try_fuse(&deep, m.transposed, false, out, diag);
+        return try_fuse(&deep, m.transposed, 0, out, diag);
     }
     if (m.new == 0) {
         return VTA_OK;
@@ -789,13 +806,12 @@ static vta_status fuse_operands(const fusing *u, vtac_node_id id, vtac_moves *ou
                            : graph->nodes[id].op == VTAC_OP_LOOK_UP
                                ? 1
                                : vtac_operand_count(&graph->nodes[id], row);
-    const bool windows = count > 0 && reads_windows(graph, &graph->nodes[id]);
     for (uint32_t k = 0; k < count; k++) {
         const vtac_value_id value = graph->nodes[id].inputs[vtac_operand(row, k)];
-        VTA_TRY(value != 0 ? try_fuse(u, value, windows, out, diag) : VTA_OK);
+        VTA_TRY(value != 0 ? try_fuse(u, value, id, out, diag) : VTA_OK);
     }
     if (graph->nodes[id].op == VTAC_OP_VTA_PRODUCT && vtac_attr_int(&graph->nodes[id], "image", 0) != 0) {
-        return try_fuse(u, graph->nodes[id].inputs[3], false, out, diag);
+        return try_fuse(u, graph->nodes[id].inputs[3], 0, out, diag);
     }
     return VTA_OK;
 }
@@ -845,7 +861,7 @@ vta_status vtac_fuse_moves(vtac_graph *graph, const vta_config *config, vta_aren
     for (uint32_t i = 0; i < out->count; i++) { /* grows: a movement may read another one */
         for (uint32_t k = 0; k < out->items[i].c.base_count; k++) {
             const vtac_node *move = &graph->nodes[graph->values[out->items[i].new].node];
-            VTA_TRY(try_fuse(&u, move->inputs[k], false, out, diag));
+            VTA_TRY(try_fuse(&u, move->inputs[k], 0, out, diag));
         }
     }
     VTA_TRY(vtac_graph_sort(graph, diag));

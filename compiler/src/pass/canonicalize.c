@@ -76,6 +76,22 @@ static vta_status skip_whole(vtac_rewrite *r, vtac_node_id id, bool *changed)
     return replace_by(r, id, node->inputs[0], changed);
 }
 
+/* A Resize to the size that is there: each place is that of a pixel. */
+static vta_status skip_same_size(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    const vtac_node *node = &r->graph->nodes[id];
+    const vtac_tensor *scales = vtac_in_constant(r->graph, node, VTAC_RESIZE_SCALES);
+    const char *place = vtac_attr_string(node, "coordinate_transformation_mode", "half_pixel");
+    bool same =
+        strcmp(place, "tf_crop_and_resize") != 0 && node->output_count == 1 &&
+        (scales != NULL || vtac_in_type(r->graph, node, VTAC_RESIZE_SCALES) == NULL) &&
+        vtac_type_equal(&r->graph->values[node->inputs[0]].type, &r->graph->values[node->outputs[0]].type);
+    for (int64_t i = 0; same && scales != NULL && i < vtac_type_elements(&scales->type); i++) {
+        same = vtac_tensor_float(scales, i) == 1.0;
+    }
+    return same ? replace_by(r, id, node->inputs[0], changed) : VTA_OK;
+}
+
 /* Flatten, Squeeze and Unsqueeze, and a reshape of a reshape, as one Reshape. */
 static vta_status merge_reshapes(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
@@ -264,6 +280,7 @@ static const vtac_rule rules[] = {
     {VTAC_OP_COUNT, order_operands},
     {VTAC_OP_PAD, skip_whole},
     {VTAC_OP_SLICE, skip_whole},
+    {VTAC_OP_RESIZE, skip_same_size},
     {VTAC_OP_FLATTEN, merge_reshapes},
     {VTAC_OP_SQUEEZE, merge_reshapes},
     {VTAC_OP_UNSQUEEZE, merge_reshapes},

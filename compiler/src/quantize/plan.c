@@ -11,6 +11,7 @@
 #include "early.h"
 #include "half.h"
 #include "relative.h"
+#include "split.h"
 #include "vta/fail.h"
 #include "vtac/island.h"
 #include "vtac/quantize.h"
@@ -501,6 +502,31 @@ static void want_values(const vtac_quant_plan *plan)
     }
 }
 
+/* True for an interpolation by whole factors, which has integers, of pixels that become more. */
+static bool makes_pixels(const vtac_graph *g, const vtac_node *node)
+{
+    const vtac_type *x = node->op == VTAC_OP_RESIZE ? vtac_in_type(g, node, VTAC_RESIZE_X) : NULL;
+    const vtac_type *y = &g->values[node->outputs[0]].type;
+    return x != NULL && is_float(g, node->outputs[0]) && (x->rank == 3 || x->rank == 4) &&
+           strcmp(vtac_attr_string(node, "mode", "nearest"), "linear") == 0 &&
+           vtac_attr_int(node, "antialias", 0) == 0 && !vtac_is_uneven_resize(g, node) &&
+           vtac_type_elements(y) > vtac_type_elements(x) && x->dim[0] == y->dim[0] && x->dim[1] == y->dim[1];
+}
+
+/* A picture that is made larger at the end of the network, as those that segment do: there are many numbers
+ * behind it, and few in front of it, which are 8 bits already. */
+static void want_larger_pictures(const vtac_quant_plan *plan)
+{
+    const vtac_graph *g = plan->graph;
+    for (uint32_t i = 0; i < g->order_count; i++) {
+        const vtac_node *node = &g->nodes[g->order[i]];
+        const bool kept = plan->kept != NULL && plan->kept[g->order[i]];
+        if (!kept && makes_pixels(g, node) && plan->wanted[node->inputs[VTAC_RESIZE_X]]) {
+            plan->wanted[node->outputs[0]] = true;
+        }
+    }
+}
+
 vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, vtac_quant_plan *out,
                                 vta_diag *diag)
 {
@@ -541,6 +567,7 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
     activate_all(out);
     vtac_quant_move_border(out);
     want_values(out);
+    want_larger_pictures(out);
     vtac_quant_join_groups(out);
     return VTA_OK;
 }
