@@ -7,7 +7,7 @@
 # fetches packages of Debian; as root, or where user namespaces are allowed. Arguments: BUILD FOLDER, which has the wheel.
 set -eu
 build=$(cd "$1" && pwd)
-wheel=$(find "$2" -name 'vtac-*.whl')
+wheel=$(find "$(cd "$2" && pwd)" -name 'vtac-*.whl')
 command -v mmdebstrap >/dev/null || { echo "no mmdebstrap: 'apt-get install mmdebstrap'"; exit 77; }
 work=$(mktemp -d)
 chmod 755 "$work"
