@@ -2,6 +2,7 @@
 
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import java.util.List;
 import vta.GenerateOptions;
 import vta.Generator;
 import vta.Options;
@@ -53,6 +54,13 @@ public class Speak {
         int[] count = {0};
         var report = g.generate("Tom", how, (id, text) -> ++count[0] < 3);
         demand(count[0] == 3 && report.end() == Generator.End.CALLER && report.newTokens() == 3, "the caller ends it");
+        List<Runnable> calls = List.of(() -> g.decode(1), () -> g.encode("Tom", false), g::close, () -> g.keep("kept"), g::context);
+        for (Runnable call : calls) { // each would wait for the generation that waits for it
+            g.generate("Tom", how, (id, text) -> {
+                refused(call, "a listener has called its own generator");
+                return false;
+            });
+        }
         boolean interrupted = false;
         try {
             g.generate("Tom", how, (id, text) -> {

@@ -22,7 +22,7 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * Calls of one generator wait for one another; {@link #cancel} waits for nothing.
+ * Calls of one generator wait for one another; {@link #cancel} waits for nothing, and a listener may call nothing else of its generator.
  */
 public final class Generator implements AutoCloseable {
     /** Hears of tokens. */
@@ -64,6 +64,7 @@ public final class Generator implements AutoCloseable {
     private final Semaphore turn = new Semaphore(1, true);                      // one call at a time
     private final ReentrantReadWriteLock life = new ReentrantReadWriteLock(); // the handle stays while it is held
     private final boolean words;
+    private volatile Thread speaker; // whose turn it is
 
     public Generator(String path) {
         this(path, null, new Options());
@@ -83,15 +84,33 @@ public final class Generator implements AutoCloseable {
         cleanable = Native.CLEANER.register(this, state);
     }
 
-    private <T> T during(Supplier<T> call) {
+    /** A listener that called its own generator would wait for itself. */
+    private void refuseListener() {
+        if (speaker == Thread.currentThread()) {
+            throw VtaException.invalid("a listener has called its own generator, which waits for it; return from the listener first");
+        }
+    }
+
+    private void takeTurn() {
+        refuseListener();
         turn.acquireUninterruptibly();
+        speaker = Thread.currentThread();
+    }
+
+    private void endTurn() {
+        speaker = null;
+        turn.release();
+    }
+
+    private <T> T during(Supplier<T> call) {
+        takeTurn();
         try {
             if (state.handle == 0) {
                 throw VtaException.invalid("the generator is closed");
             }
             return call.get();
         } finally {
-            turn.release();
+            endTurn();
             Reference.reachabilityFence(this);
         }
     }
@@ -189,14 +208,15 @@ public final class Generator implements AutoCloseable {
     /** Ends what another thread generates and frees the model. */
     @Override
     public void close() {
+        refuseListener();
         cancel();
-        turn.acquireUninterruptibly();
+        takeTurn();
         life.writeLock().lock();
         try {
             cleanable.clean();
         } finally {
             life.writeLock().unlock();
-            turn.release();
+            endTurn();
         }
     }
 }
