@@ -269,6 +269,7 @@ func (g *Generator) Decode(ids []uint32) (string, error) {
 }
 
 // Generate calls told with each new token behind a text, until that returns false; how and told may be nil.
+// told may call Cancel and nothing else of g: other calls wait for the end of Generate.
 func (g *Generator) Generate(prompt string, how *How, told func(Token) bool) (Report, error) {
 	ids, err := g.Encode(prompt, true)
 	if err != nil {
