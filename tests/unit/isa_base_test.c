@@ -38,7 +38,7 @@
 /* Each element says where it belongs. */
 static void columns_become_rows(void **state)
 {
-    static const int64_t shapes[][3] = {{2, 3, 4}, {5, 1, 7}, {1, 1, 1}, {3, 0, 2}};
+    static const int64_t shapes[][3] = {{2, 3, 4}, {5, 1, 7}, {1, 1, 1}, {3, 0, 2}, {INT64_C(1) << 62, 4, 0}};
     (void)state;
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         const int64_t *d = shapes[s];

@@ -11,6 +11,11 @@ void vta_order_rows(const int64_t *dim, uint32_t rank, size_t size, const void *
     int64_t at[VTA_ORDER_AXES] = {0};
     int64_t elements = 1;
     for (uint32_t a = 0; a < rank; a++) {
+        if (dim[a] == 0) {
+            return; /* the product of the others need not fit */
+        }
+    }
+    for (uint32_t a = 0; a < rank; a++) {
         elements *= dim[a];
     }
     for (int64_t i = 0; i < elements; i++) {
