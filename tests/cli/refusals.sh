@@ -120,6 +120,13 @@ save("print.jpg", b"\xff\xd8" + adobe + frame + scan + b"\0" * 64 + b"\xff\xd9")
 
 with zipfile.ZipFile("packed.npz", "w", zipfile.ZIP_BZIP2) as archive:
     archive.writestr("input.npy", npy("(1, 3, 32, 32)", data=bytes(4 * 3 * 32 * 32)))
+# A directory whose members claim, all together, what no machine has.
+huge = bytearray(open("packed.npz", "rb").read())
+begin, end = huge.index(b"PK\1\2"), huge.index(b"PK\5\6")
+entry = bytearray(huge[begin:end])
+entry[24:28] = b"\xff" * 4
+count = 60000
+save("huge.npz", bytes(huge[:begin]) + bytes(entry) * count + struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, count, count, count * len(entry), begin, 0))
 # States of another network, of another type, and under other names; and a network that begins with one of the wrong shape.
 for name, state, kind, size in (("wide", "h", "<f4", 64), ("bytes", "h", "|i1", 128), ("named", "state", "<f4", 128)):
     with zipfile.ZipFile(name + ".npz", "w") as archive:
@@ -204,6 +211,8 @@ foreign() { # FILE TEXT
 }
 foreign wide.npz "it is f32[1,1,64], input 'h' needs f32[1,1,128]"
 foreign bytes.npz "it is i8[1,1,128], input 'h' needs f32[1,1,128]; in NumPy: x.astype('float32')"
+vtac run vad.so --input huge.npz
+refused 1 "bytes of memory are needed for the members of an archive"
 foreign named.npz "none of its 3 members is called 'h', as the input is"
 vtac compile state.ir -o state.so
 refused 1 "initial_h (input 5) is f32[1,1,2], expected f32[1,1,3]"

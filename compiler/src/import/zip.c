@@ -10,6 +10,7 @@
 
 #include "inflate.h"
 #include "vta/fail.h"
+#include "vta/room.h"
 
 enum {
     END_BYTES = 22,   /* end of the directory, without its comment */
@@ -100,6 +101,17 @@ static const uint8_t *next_entry(const uint8_t *bytes, size_t size, size_t *at)
     return entry;
 }
 
+/* Bytes that the directory's members from a place on say they have unpacked. */
+static uint64_t whole_bytes(const uint8_t *bytes, size_t size, size_t at, uint32_t count)
+{
+    uint64_t sum = 0;
+    const uint8_t *entry = NULL;
+    for (uint32_t i = 0; i < count && (entry = next_entry(bytes, size, &at)) != NULL; i++) {
+        sum += read_u32(entry + 24);
+    }
+    return sum;
+}
+
 vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_zip_member **out,
                       uint32_t *count, vta_diag *diag)
 {
@@ -113,6 +125,7 @@ vta_status vtac_unzip(const uint8_t *bytes, size_t size, vta_arena *arena, vtac_
         return vta_no_memory(diag);
     }
     size_t at = read_u32(end + 16);
+    VTA_TRY(vta_room_check("the members of an archive", whole_bytes(bytes, size, at, *count), diag));
     uint64_t packed = 0; /* members lie beside each other: more than the archive has is forged */
     for (uint32_t i = 0; i < *count; i++) {
         const uint8_t *entry = next_entry(bytes, size, &at);
