@@ -142,7 +142,7 @@ def check_refusals():
         (["--calib", "text.npy"], "text.npy: its element type '<c8' is not supported"),
         (["--calib", "cut.npz"], "cut.npz: it is not a whole zip archive"),
         (["--calib", "empty"], "empty: no .npy, .npz, .pb, .png or .jpg file is in it"),
-        (["--calib", "nowhere"], "nowhere: No such file or directory"),
+        (["--calib", "nowhere"], "cannot open 'nowhere': No such file or directory"),
         (["--calib", "good.npz", "--method", "median"], "--method takes minmax, percentile, mse, entropy or room, not 'median'"),
         (["--per-tensor", "--per-channel"], "--per-channel or --per-tensor, not both"),
         (["--tune-rounding"], "--tune-rounding looks at real inputs; give --calib"),

@@ -376,7 +376,7 @@ holds "what it had is kept" sh -c 'head -n "$(wc -l <old.jsonl)" further.jsonl |
 mkdir -p sub
 for word in --log --html; do
     vtac tune kws.onnx --trials 2000 --log never.jsonl $word nowhere/file
-    refused 1 "vtac: cannot write 'nowhere/file': 'nowhere': No such file or directory"
+    refused 1 "vtac: cannot write 'nowhere/file': there is no folder 'nowhere'; make it, or name another file"
     vtac tune kws.onnx --trials 2000 --log never.jsonl $word sub
     refused 1 "vtac: cannot write 'sub': it is a folder"
 done
