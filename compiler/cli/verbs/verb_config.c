@@ -51,8 +51,9 @@ static int print_configs(const cli_args *args, const vta_config *configs, uint32
     if (!cli_flag(args, "--json")) {
         cli_table(columns, sizeof columns / sizeof columns[0], count, fill_row, configs);
         cli_print("\n");
-        cli_sentence(0, "tile: rows x input x output channels of a step; uop, inp, wgt, acc: entries of each "
-                        "memory, a micro-op or a tile each; hash: of what the hardware is built from");
+        cli_sentence(0, "tile: rows x input x output channels of a step");
+        cli_sentence(0, "uop, inp, wgt, acc: entries of each memory, a micro-op or a tile each");
+        cli_sentence(0, "hash: of what the hardware is built from");
         return cli_done(args);
     }
     for (uint32_t i = 0; i < count; i++) {
