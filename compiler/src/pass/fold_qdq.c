@@ -10,7 +10,7 @@
  * the range is all of the type (a zero point of -128 for a Relu), nothing remains of it; otherwise an integer
  * Clip does, which each back end joins to what it follows.
  *
- * What is left between two 8-bit values and depends on nothing else is a table (qdq_island.c), and so are
+ * A function left between two 8-bit values that depends on nothing else is a table (qdq_island.c), and so are
  * functions behind the last of them (qdq_tail.c).
  *
  * Requires   scales and zero points that are known. What does not fit stays as it is, and stays right.

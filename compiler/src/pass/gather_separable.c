@@ -4,8 +4,8 @@
  *
  *     ReduceSum(k [n, c, p, tokens] * Softmax(q [n, 1, p, tokens]))  ->  the product of Softmax(q) and k
  *
- * Where a convolution makes queries, keys and values together, the one channel of the queries lets no channel
- * of the others begin a block: it becomes a convolution for each.
+ * A convolution that makes queries, keys and values together becomes one for each: behind the one channel of
+ * the queries no channel of the others would begin a block.
  */
 #include <string.h>
 
