@@ -160,6 +160,10 @@ bool vtac_orders_anew(const vtac_node *node);
 vta_status vtac_move_like(vtac_rewrite *r, vtac_node_id before, const vtac_node *mover,
                           const vtac_value_id *inputs, vtac_value_id *outputs);
 
+/* The function with x as that input, its other operands as they are. */
+vta_status vtac_call_function(vtac_rewrite *r, vtac_node_id before, const vtac_node *function, uint32_t input,
+                              vtac_value_id x, vtac_value_id *out);
+
 /* F(M(q)) -> M(F(q)), for a function of each element and an operator that orders them anew: F comes next to
  * the layer whose table it can be. */
 vtac_rule_fn vtac_raise_function;

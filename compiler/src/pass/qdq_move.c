@@ -369,15 +369,15 @@ static uint32_t data_of(const vtac_node *function)
     return function->op == VTAC_OP_QLINEAR_CONCAT ? 2 : 0;
 }
 
-static vta_status call_function(vtac_rewrite *r, vtac_node_id before, const vtac_node *function,
-                                vtac_value_id x, vtac_value_id *out)
+vta_status vtac_call_function(vtac_rewrite *r, vtac_node_id before, const vtac_node *function, uint32_t input,
+                              vtac_value_id x, vtac_value_id *out)
 {
     vtac_value_id *inputs = vta_arena_array(&r->graph->arena, function->input_count, sizeof *inputs);
     if (inputs == NULL) {
         return vta_no_memory(r->diag);
     }
     memcpy(inputs, function->inputs, function->input_count * sizeof *inputs);
-    inputs[data_of(function)] = x;
+    inputs[input] = x;
     const vtac_attr channels = {
         .name = "axis", .kind = VTAC_ATTR_INT, .i = r->graph->values[x].type.rank > 1}; /* joins one */
     const bool joins = function->op == VTAC_OP_QLINEAR_CONCAT;
@@ -420,7 +420,7 @@ vta_status vtac_raise_function(vtac_rewrite *r, vtac_node_id id, bool *changed)
     }
     memcpy(inputs, mover.inputs, mover.input_count * sizeof *inputs);
     for (uint32_t i = 0; i < (joins ? mover.input_count : 1); i++) {
-        VTA_TRY(call_function(r, id, &function, mover.inputs[i], &inputs[i]));
+        VTA_TRY(vtac_call_function(r, id, &function, data_of(&function), mover.inputs[i], &inputs[i]));
     }
     VTA_TRY(move_integers(r, id, &mover, inputs, mover.input_count, &out));
     vtac_replace(r, function.outputs[0], out);

@@ -80,24 +80,6 @@ static bool joins_tables(const vtac_rewrite *r, const vtac_node *node)
     return tables;
 }
 
-static vta_status call_function(vtac_rewrite *r, vtac_node_id before, const vtac_node *function,
-                                uint32_t input, vtac_value_id *x)
-{
-    vtac_value_id *inputs = vta_arena_array(&r->graph->arena, function->input_count, sizeof *inputs);
-    if (inputs == NULL) {
-        return vta_no_memory(r->diag);
-    }
-    memcpy(inputs, function->inputs, function->input_count * sizeof *inputs);
-    inputs[input] = *x;
-    const vtac_node_spec spec = {.op = function->op,
-                                 .inputs = inputs,
-                                 .input_count = function->input_count,
-                                 .output_count = 1,
-                                 .attrs = function->attrs,
-                                 .attr_count = function->attr_count};
-    return vtac_new_node(r, before, function, spec, x);
-}
-
 /* F(M(x, …)) -> M(F(x), …), where M joins values that are made of bytes, or orders them anew. */
 static vta_status raise_over_join(vtac_rewrite *r, vtac_node_id id, bool *changed)
 {
@@ -118,7 +100,7 @@ static vta_status raise_over_join(vtac_rewrite *r, vtac_node_id id, bool *change
     }
     memcpy(inputs, mover.inputs, mover.input_count * sizeof *inputs);
     for (uint32_t i = 0; i < (joins ? mover.input_count : 1); i++) {
-        VTA_TRY(call_function(r, id, &function, (uint32_t)input, &inputs[i]));
+        VTA_TRY(vtac_call_function(r, id, &function, (uint32_t)input, inputs[i], &inputs[i]));
     }
     VTA_TRY(vtac_move_like(r, id, &mover, inputs, &out));
     vtac_replace(r, function.outputs[0], out);
