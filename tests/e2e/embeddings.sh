@@ -6,26 +6,8 @@
 # network, and a sum and its normalization behind the last one, of drawn sizes. All but the lookups is one region, with the host's integers at every level, for two inputs each, and once on the
 # RTL; answers are off by at most 1 % of their range in the mean from a reference in double. Fails where the host adds or normalizes.
 . "$(dirname "$0")/begin.sh"
-
-# agree DEVICE LEVEL RUN: the integers of the host.
-agree() {
-    "$vtac" diff embeddings8.onnx -O "$2" --config "$config" --a "$1" --b llvm --input "run$3.npz" > said || { cat said; exit 1; }
-    grep -q 'agree on all' said || { cat said; exit 1; }
-}
-
-# near RUN: the answers are near those in double.
-near() {
-    rm -rf out && mkdir out
-    "$vtac" run there.so --device fsim --input "run$1.npz" --output-dir out > run.log
-    /usr/bin/python3 - "$1" <<'END'
-import glob, sys
-import numpy as np
-real, got = np.load("real%s.npy" % sys.argv[1]), np.load(glob.glob("out/*.npy")[0])
-off = float(np.abs(real - got).mean() / (real.max() - real.min()))
-print("off by %.3f %% of the range in the mean" % (100 * off))
-assert off < 0.01 and np.unique(got).size > 50, off
-END
-}
+# shellcheck source=tests/e2e/doubles.sh
+. "$here/doubles.sh"
 
 config=$configs/rows_pynq.json
 draw=$((seed % 100000))
@@ -50,21 +32,21 @@ assert there.count("ImageTranspose") >= 2, there
 END
     "$vtac" compile embeddings8.onnx --target vta --offload all --config "$config" -o there.so > compile.log
     for run in 1 2; do
-        agree fsim 0 "$run"
-        agree fsim 3 "$run"
-        near "$run"
+        agree embeddings8.onnx fsim 0 "$run" "$config"
+        agree embeddings8.onnx fsim 3 "$run" "$config"
+        near there.so 0.01 "$run"
     done
     draw=$(((draw * 1103515245 + 12345) % 16777216))
 done
-agree tsim 0 2
+agree embeddings8.onnx tsim 0 2 "$config"
 
 # Sums that would take years to follow, and rows that nothing but their normalization reads: these keep their precision.
 for form in twice alone; do
     /usr/bin/python3 "$here/embeddings_model.py" "$draw" "$form" 16 32
     timeout 60 "$vtac" quantize embeddings.onnx --calib samples.npz -o embeddings8.onnx > quantize.log || { echo "$form: not quantized in a minute"; exit 1; }
     timeout 60 "$vtac" compile embeddings8.onnx --target vta --offload all --config "$config" -o there.so > compile.log
-    near 1
-    near 2
+    near there.so 0.01 1
+    near there.so 0.01 2
 done
 "$vtac" explain embeddings8.onnx --config "$config" --offload all --json > explain.json
 python3 - <<'END'

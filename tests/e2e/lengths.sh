@@ -7,26 +7,8 @@
 # answers of floats and of integers are near those of a reference in double. So it is where tokens fill no blocks, and on a smaller machine the
 # integers are the same. What is no length is right, too.
 . "$(dirname "$0")/begin.sh"
-
-# agree DEVICE LEVEL RUN [CONFIG]: the integers of the host.
-agree() {
-    "$vtac" diff lengths8.onnx -O "$2" --config "${4:-$config}" --a "$1" --b llvm --input "run$3.npz" > said || { cat said; exit 1; }
-    grep -q 'agree on all' said || { cat said; exit 1; }
-}
-
-# near LIBRARY BOUND RUN: answers are off from those in double by at most so much of their range in the mean.
-near() {
-    rm -rf out && mkdir out
-    "$vtac" run "$1" --input "run$3.npz" --output-dir out > run.log
-    /usr/bin/python3 - "$2" "$3" <<'END'
-import glob, sys
-import numpy as np
-real, got = np.load("real%s.npy" % sys.argv[2]), np.load(glob.glob("out/*.npy")[0])
-off = float(np.abs(real - got).mean() / (real.max() - real.min()))
-print("off by %.5f %% of the range in the mean" % (100 * off))
-assert off < float(sys.argv[1]) and np.unique(got).size > 50, off
-END
-}
+# shellcheck source=tests/e2e/doubles.sh
+. "$here/doubles.sh"
 
 config=$configs/rows_pynq.json
 draw=$((seed % 100000))
@@ -55,11 +37,11 @@ END
     for run in 1 2; do
         near float.so 1e-5 "$run"
         near there.so 0.01 "$run"
-        agree fsim 0 "$run"
-        agree fsim 3 "$run"
+        agree lengths8.onnx fsim 0 "$run" "$config"
+        agree lengths8.onnx fsim 3 "$run" "$config"
     done
-    agree fsim 0 1 "$configs/rows.json"
-    case $form in square | uneven) agree tsim 0 2 ;; esac
+    agree lengths8.onnx fsim 0 1 "$configs/rows.json"
+    case $form in square | uneven) agree lengths8.onnx tsim 0 2 "$config" ;; esac
     draw=$(((draw * 1103515245 + 12345) % 16777216))
 done
 echo "lengths: one region each, and the host's integers"

@@ -6,26 +6,8 @@
 # integers at two levels, on two configurations, for two inputs each, and once on the RTL; answers of floats and of integers are near those of
 # a reference in double. An epsilon that counts, heads that fill no blocks, odd numbers of tokens and two images are right, too.
 . "$(dirname "$0")/begin.sh"
-
-# agree DEVICE LEVEL RUN: the integers of the host.
-agree() {
-    "$vtac" diff linear8.onnx -O "$2" --config "$config" --a "$1" --b llvm --input "run$3.npz" > said || { cat said; exit 1; }
-    grep -q 'agree on all' said || { cat said; exit 1; }
-}
-
-# near LIBRARY BOUND RUN: answers are off from those in double by at most so much of their range in the mean.
-near() {
-    rm -rf out && mkdir out
-    "$vtac" run "$1" --input "run$3.npz" --output-dir out > run.log
-    /usr/bin/python3 - "$2" "$3" <<'END'
-import glob, sys
-import numpy as np
-real, got = np.load("real%s.npy" % sys.argv[2]), np.load(glob.glob("out/*.npy")[0])
-off = float(np.abs(real - got).mean() / (real.max() - real.min()))
-print("off by %.5f %% of the range in the mean" % (100 * off))
-assert off < float(sys.argv[1]) and np.unique(got).size > 50, off
-END
-}
+# shellcheck source=tests/e2e/doubles.sh
+. "$here/doubles.sh"
 
 draw=$((seed % 100000))
 for form in pad tokens join scores sums rows score floor uneven images; do
@@ -56,11 +38,11 @@ END
     for run in 1 2; do
         near float.so 1e-5 "$run"
         near there.so 0.008 "$run"
-        agree fsim 3 "$run"
+        agree linear8.onnx fsim 3 "$run" "$config"
     done
-    [ "$form" != join ] || agree tsim 0 2
+    [ "$form" != join ] || agree linear8.onnx tsim 0 2 "$config"
     config=$configs/rows.json
-    agree fsim 0 1
+    agree linear8.onnx fsim 0 1 "$config"
     draw=$(((draw * 1103515245 + 12345) % 16777216))
 done
 echo "linear: one region each, and the host's integers"
