@@ -17,6 +17,7 @@
 #include "temporary.h"
 #include "vta/file.h"
 #include "vta/inside.h"
+#include "vta/room.h"
 #include "vtac/onnx.h"
 
 static char notes[512];
@@ -523,12 +524,12 @@ static void test_external_data(void **state)
     (void)rmdir(folder);
 }
 
-/* A model with one weight of four numbers in the file at `location`; its import, from `folder`. */
-static vta_status import_external(const char *folder, const char *location, vtac_graph **graph,
+/* A model with one weight of `count` numbers in the file at `location`; its import, from `folder`. */
+static vta_status import_external(const char *folder, const char *location, int64_t count, vtac_graph **graph,
                                   vta_diag *diag)
 {
     model m;
-    const int64_t dims[] = {4};
+    const int64_t dims[] = {count};
     model_init(&m, 13);
     Onnx__TensorProto *tensor = int_tensor("w", 1, dims, NULL, 0);
     tensor->has_data_location = 1;
@@ -546,6 +547,24 @@ static vta_status import_external(const char *folder, const char *location, vtac
     return vtac_onnx_parse(m.bytes, m.size, "m.onnx", folder, NULL, graph, diag);
 }
 
+/* A weight that its model says is larger than the memory there is: refused before a byte of it is read. */
+static void test_external_data_has_room(void **state)
+{
+    (void)state;
+    char folder[TEMPORARY_PATH];
+    vtac_graph *graph;
+    vta_diag diag = {0};
+    const uint64_t available = vta_room_available();
+    assert_true(available < (uint64_t)INT64_MAX / 4);
+    assert_true(temporary_folder(folder));
+    assert_int_equal(
+        import_external(folder, "weights.bin", (int64_t)(available / sizeof(int64_t)) * 2, &graph, &diag),
+        VTA_NOMEM);
+    assert_non_null(strstr(diag.text, "m.onnx: tensor 'w': "));
+    assert_non_null(strstr(diag.text, " bytes of memory are needed for its external data, "));
+    (void)rmdir(folder);
+}
+
 /* A model that was read from memory has no folder. */
 static void test_external_data_needs_a_folder(void **state)
 {
@@ -553,7 +572,7 @@ static void test_external_data_needs_a_folder(void **state)
     vtac_graph *graph;
     vta_diag diag = {0};
     int file = 0;
-    assert_int_equal(import_external(NULL, "weights.bin", &graph, &diag), VTA_INVALID);
+    assert_int_equal(import_external(NULL, "weights.bin", 4, &graph, &diag), VTA_INVALID);
     diag = (vta_diag){0};
     assert_int_equal(vta_inside_open(NULL, "a.bin", "its weights", &file, &diag), VTA_INVALID);
     assert_int_equal(file, -1);
@@ -602,7 +621,7 @@ static void test_external_data_is_a_plain_file(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         vtac_graph *graph;
         vta_diag diag;
-        const vta_status status = import_external(folder, rows[i].location, &graph, &diag);
+        const vta_status status = import_external(folder, rows[i].location, 4, &graph, &diag);
         if (rows[i].why == NULL) {
             assert_int_equal(status, VTA_OK);
             assert_memory_equal(graph->values[graph->outputs[0]].constant->data, contents, sizeof contents);
@@ -699,6 +718,7 @@ int main(void)
         TEST(test_errors),
         TEST(test_external_data_stays_inside),
         TEST(test_external_data),
+        TEST(test_external_data_has_room),
         TEST(test_external_data_needs_a_folder),
         TEST(test_external_data_is_a_plain_file),
         TEST(test_damage),

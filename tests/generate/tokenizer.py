@@ -295,6 +295,18 @@ def metaspace_bpe(rng, library):
 
 # ---- unigrams
 
+def back_to_text(tokens):
+    """Bytes that stand side by side are a token of their own; marks are spaces, and nothing in the first token."""
+    whole, run = [], b""
+    for token in tokens + [""]:
+        if re.fullmatch("<0x[0-9A-F]{2}>", token):
+            run += bytes([int(token[3:5], 16)])
+            continue
+        whole += ([run.decode()] if run else []) + [token]
+        run = b""
+    return "".join([whole[0].replace(MARK, "")] + [token.replace(MARK, " ") for token in whole[1:]])
+
+
 def unigram(rng, library, fallback):
     texts = [MARK + draw_text(rng).replace(" ", MARK) for _ in range(40)]
     pieces = sorted({text[a:a + rng.randrange(1, 6)] for text in texts for a in range(0, len(text), 2)})
@@ -363,8 +375,7 @@ def unigram(rng, library, fallback):
                 check("unigram, letters", *("".join(names[i] for i in some if i) for some in (ids, expected)), text)
             check_stream("unigram", tokenizer, ids)
             if fallback and scheme == "always":
-                normal = unicodedata.normalize("NFKC", text)
-                check("unigram, back to text", tokenizer.decode(ids).decode().lstrip(" "), normal.lstrip(" "), text)
+                check("unigram, back to text", tokenizer.decode(ids).decode(), back_to_text([names[i] for i in ids]), text)
     tokenizer.close()
 
 
@@ -542,12 +553,38 @@ def refusals(library):
     check("many added tokens", tokenizer.encode(b"longer60000q7ab"), [60003, 10, 2], "")
     check("many added tokens take no square of their number", time.process_time() - began < 20, True, time.process_time() - began)
     tokenizer.close()
+    began = time.process_time()
+    tokenizer = native.Tokenizer(library, dict(good, added_tokens=many))
+    check("a text without an added token", tokenizer.encode(b"ab" * 50000), [2] * 50000, "")
+    check("a text is not compared with each added token", time.process_time() - began < 20, True, time.process_time() - began)
+    tokenizer.close()
     slow = dict(good, pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a|a)+(a|a)+(a|a)+(a|a)+c"}, "behavior": "Isolated"})
     tokenizer = native.Tokenizer(library, slow)
     try:
         check("a slow pattern", tokenizer.encode(b"a" * 2000), "", "")
     except native.Refused as refusal:
         check("a slow pattern", "takes too long" in str(refusal), True, str(refusal))
+    tokenizer.close()
+
+
+def added_tokens(rng, library):
+    """Added tokens that begin alike, some of them words of their own, against a look at each of them."""
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, " ": 2}, "merges": []}
+    words = sorted({"".join(rng.choice("ab") for _ in range(rng.randrange(2, 9))) for _ in range(40)}, key=lambda _: rng.random())
+    added = [{"id": 3 + i, "content": word, "single_word": rng.random() < 0.3, "special": True, "normalized": False}
+             for i, word in enumerate(words)]
+    tokenizer = native.Tokenizer(library, {"added_tokens": added, "model": model})
+    for _ in range(50):
+        text = "".join(rng.choice("aaabbb ") for _ in range(rng.randrange(1, 60)))
+        expected, at = [], 0
+        while at < len(text):
+            fit = [t for t in added if text.startswith(t["content"], at)]
+            fit = [t for t in fit if not t["single_word"] or (text[at - 1:at] if at else "") in ("", " ") and
+                   text[at + len(t["content"]):][:1] in ("", " ")]
+            best = max(fit, key=lambda t: len(t["content"]), default={"id": model["vocab"][text[at]], "content": text[at]})
+            expected.append(best["id"])
+            at += len(best["content"])
+        check("added tokens that begin alike", tokenizer.encode(text.encode()), expected, (text, words))
     tokenizer.close()
 
 
@@ -558,6 +595,7 @@ def main(folder):
         byte_level(rng, library, family)
         byte_level(rng, library, family)
     for _ in range(2):
+        added_tokens(rng, library)
         metaspace_bpe(rng, library)
         unigram(rng, library, True)
         unigram(rng, library, False)

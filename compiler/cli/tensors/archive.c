@@ -9,6 +9,8 @@
 #include "vta/fail.h"
 #include "vta/file.h"
 
+#define MEMBER_SUFFIX ".npy"
+
 typedef struct array_archive {
     vta_str file, directory;
     uint32_t count;
@@ -42,13 +44,12 @@ static void put_member(vta_str *out, const vta_str *bytes, size_t name)
 
 static void add_member(array_archive *a, const char *name, const vta_str *bytes)
 {
-    static const char suffix[] = ".npy";
     const uint32_t place = (uint32_t)a->file.size;
-    const size_t length = strlen(name) + sizeof suffix - 1;
+    const size_t length = strlen(name) + sizeof MEMBER_SUFFIX - 1;
     vta_str_put(&a->file, "PK\3\4");
     put_member(&a->file, bytes, length);
     vta_str_put(&a->file, name);
-    vta_str_put(&a->file, suffix);
+    vta_str_put(&a->file, MEMBER_SUFFIX);
     vta_str_append(&a->file, bytes->text, bytes->size);
     vta_str_put(&a->directory, "PK\1\2");
     put_little(&a->directory, 20, 2);
@@ -58,7 +59,7 @@ static void add_member(array_archive *a, const char *name, const vta_str *bytes)
     put_little(&a->directory, 0, 4); /* and outside */
     put_little(&a->directory, place, 4);
     vta_str_put(&a->directory, name);
-    vta_str_put(&a->directory, suffix);
+    vta_str_put(&a->directory, MEMBER_SUFFIX);
     a->count++;
 }
 
@@ -77,13 +78,21 @@ static void end_archive(array_archive *a)
 
 static vta_status add_inputs(vta_model *model, array_archive *a, vta_diag *diag)
 {
-    enum { MAX_BYTES = 1 << 30 };
+    enum { MAX_BYTES = 1 << 30, MAX_NAME = UINT16_MAX - sizeof MEMBER_SUFFIX, MAX_MEMBERS = UINT16_MAX };
+    if (vta_model_input_count(model) > MAX_MEMBERS) {
+        return vta_fail(diag, VTA_RANGE, "%u inputs are too many for an archive (limit: %d)",
+                        vta_model_input_count(model), MAX_MEMBERS);
+    }
     for (uint32_t i = 0; i < vta_model_input_count(model); i++) {
         const vta_tensor_info info = vta_model_input(model, i);
         vta_str bytes = {0};
         if (info.bytes > MAX_BYTES || a->file.size > MAX_BYTES) {
             return vta_fail(diag, VTA_RANGE, "input '%s' is too large for an archive (limit: 1 GiB)",
                             info.name);
+        }
+        if (strlen(info.name) > MAX_NAME) {
+            return vta_fail(diag, VTA_RANGE, "input '%.40s...' has a name of %zu bytes, an archive takes %d",
+                            info.name, strlen(info.name), MAX_NAME);
         }
         cli_format_npy(&info, vta_model_input_data(model, i), &bytes);
         add_member(a, info.name, &bytes);

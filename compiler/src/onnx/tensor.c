@@ -9,6 +9,7 @@
 
 #include "import.h"
 #include "vta/inside.h"
+#include "vta/room.h"
 #include "vtac/protobuf.h"
 
 /* ONNX's TensorProto.DataType numbers. */
@@ -201,6 +202,9 @@ static vta_status fill_tensor(vta_arena *arena, const char *folder, const Onnx__
     }
     if (!external && !proto->has_raw_data && list.count != items) {
         return vta_fail(diag, VTA_INVALID, "it holds %zu elements, expected %zu", list.count, items);
+    }
+    if (external) { /* a file says how much; many tensors may say the same part of it */
+        VTA_TRY(vta_room_check("its external data", (uint64_t)items * size, diag));
     }
     uint8_t *stored = vta_arena_alloc(arena, items * size);
     uint8_t *data = in_byte == 1 ? stored : vta_arena_alloc(arena, elements);

@@ -68,19 +68,50 @@ static bool stands_alone(vta_slice text, size_t begin, size_t end)
     return !left && !(vta_utf8_character(text.at + end, text.size - end, &point) > 0 && is_word(point));
 }
 
-/* The added token at a place, the longest of those that fit; VTA_NO_TOKEN. */
-static uint32_t added_at(const vta_tokenizer *t, vta_slice text, size_t at, bool early)
+static const vta_vocable *added_token_of(const vta_tokenizer *t, size_t place)
 {
-    for (size_t i = 0; i < t->added.count; i++) {
-        const uint32_t id = *(uint32_t *)vta_vec_at(&t->added, i);
-        const vta_vocable *token = vta_token_at(t, id);
-        if (token->early == early && token->size <= text.size - at &&
-            memcmp(token->at, text.at + at, token->size) == 0 &&
-            (!token->whole || stands_alone(text, at, at + token->size))) {
-            return id;
+    return vta_token_at(t, *(uint32_t *)vta_vec_at(&t->added, place));
+}
+
+/* The first of the places from `low` on, below `high`, whose token has at least `byte` at `at`. The tokens
+ * are sorted by bytes, are longer than `at`, and have the same bytes before it. */
+static size_t first_with_byte(const vta_tokenizer *t, size_t low, size_t high, size_t at, unsigned byte)
+{
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if ((uint8_t)added_token_of(t, middle)->at[at] < byte) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return VTA_NO_TOKEN;
+    return low;
+}
+
+/* The longest added token at a place of a text, of equal ones the first of the file; VTA_NO_TOKEN. [low,
+ * high) are those that begin with the `size` bytes of the text which have been read. */
+static uint32_t added_at(const vta_tokenizer *t, vta_slice text, size_t at, bool early)
+{
+    uint32_t found = VTA_NO_TOKEN;
+    size_t low = 0;
+    size_t high = t->added.count;
+    for (size_t size = 0; low < high; size++) {
+        bool ends = false;
+        for (; low < high && added_token_of(t, low)->size == size; low++) {
+            const vta_vocable *token = added_token_of(t, low);
+            if (!ends && token->early == early && (!token->whole || stands_alone(text, at, at + size))) {
+                found = *(uint32_t *)vta_vec_at(&t->added, low);
+                ends = true;
+            }
+        }
+        if (at + size == text.size) {
+            break;
+        }
+        const unsigned byte = (uint8_t)text.at[at + size];
+        low = first_with_byte(t, low, high, size, byte);
+        high = first_with_byte(t, low, high, size, byte + 1);
+    }
+    return found;
 }
 
 static size_t skip_spaces(vta_slice text, size_t at)

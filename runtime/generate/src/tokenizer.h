@@ -104,7 +104,7 @@ struct vta_tokenizer {
     uint32_t bytes[256];            /* tokens "<0x00>" …; VTA_NO_TOKEN */
     uint32_t longest;               /* bytes of a token */
     double unknown_score;           /* of a unigram */
-    vta_vec added;                  /* uint32_t: numbers of added tokens, the longest first */
+    vta_vec added;                  /* uint32_t: numbers of added tokens, in the order of their bytes */
     vta_vec normalizers, splitters; /* vta_text_step */
     vta_vec decoders;               /* vta_decode_step */
     vta_vec begin;                  /* uint32_t: tokens in front of each text */

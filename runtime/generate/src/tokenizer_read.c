@@ -152,17 +152,22 @@ static vta_status read_added(tokenizer_reader *r, const cJSON *list)
 }
 
 typedef struct added_token {
-    uint32_t size, place, id; /* place: in the file */
+    vta_slice text;
+    uint32_t place, id; /* place: in the file */
 } added_token;
 
 static int compare_added(const void *a, const void *b)
 {
     const added_token *x = a, *y = b;
-    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
-                              : (x->place > y->place) - (x->place < y->place);
+    const size_t shared = x->text.size < y->text.size ? x->text.size : y->text.size;
+    const int order = memcmp(x->text.at, y->text.at, shared);
+    return order != 0                     ? order
+           : x->text.size != y->text.size ? (x->text.size > y->text.size) - (x->text.size < y->text.size)
+                                          : (x->place > y->place) - (x->place < y->place);
 }
 
-/* The longest of the added tokens first, and of equally long ones the first of the file. */
+/* The added tokens by their bytes, and of equal ones the first of the file first: all that begin alike lie
+ * side by side. */
 static vta_status sort_added(tokenizer_reader *r)
 {
     uint32_t *ids = r->t->added.items;
@@ -172,7 +177,8 @@ static vta_status sort_added(tokenizer_reader *r)
         return vta_no_memory(r->diag);
     }
     for (size_t i = 0; i < count; i++) {
-        rows[i] = (added_token){vta_token_at(r->t, ids[i])->size, (uint32_t)i, ids[i]};
+        const vta_vocable *token = vta_token_at(r->t, ids[i]);
+        rows[i] = (added_token){{token->at, token->size}, (uint32_t)i, ids[i]};
     }
     qsort(rows, count, sizeof *rows, compare_added);
     for (size_t i = 0; i < count; i++) {
