@@ -327,10 +327,12 @@ static void test_ordered_results_stay(void **state)
     (void)state;
     static toy before, after;
     const uint64_t seed = test_seed("vta_order");
+    static const order_rule rules[] = {ORDER_CELLS, ORDER_LAYERS, ORDER_FREE};
+    enum { RULES = sizeof rules / sizeof rules[0] };
     size_t changed = 0;
     machine m;
     assert_int_equal(vtac_vta_machine_of(&config, &m, NULL), VTA_OK);
-    for (uint64_t n = 0; n < LISTS; n++) {
+    for (uint64_t n = 0; n < RULES * LISTS; n++) {
         step_list list;
         rng r = rng_split(seed, n);
         vtac_vta_list_init(&list);
@@ -338,7 +340,7 @@ static void test_ordered_results_stay(void **state)
         assert_false(list.failed);
         const uint64_t hash = vtac_vta_list_hash(&list);
         toy_run(&before, &list);
-        vtac_vta_list_order(&list, &m, BYTES, false);
+        vtac_vta_list_order(&list, &m, BYTES, rules[n % RULES]);
         assert_false(list.failed);
         assert_int_equal(list.steps.count, STEPS);
         toy_run(&after, &list);
@@ -346,7 +348,7 @@ static void test_ordered_results_stay(void **state)
         changed += vtac_vta_list_hash(&list) != hash;
         vtac_vta_list_free(&list);
     }
-    assert_true(changed > LISTS / 2);
+    assert_true(changed > RULES * LISTS / 2);
 }
 
 static void test_hoisted_results_stay(void **state)

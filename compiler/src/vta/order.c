@@ -3,8 +3,9 @@
  * Orders the calls of neighbouring layers anew. Layers on rows keep the ALU busy and leave the
  * array idle; convolutions do the opposite. Instructions of both begin in the order of the list, so a list
  * that has one layer behind the other leaves one unit idle. A small simulation finds another order: the next
- * call is the one that could begin first. Calls of the array, LOADs of the load unit and LOADs into ACC keep
- * their order, and so do the ALU's calls and the STOREs of one layer; those of several layers alternate.
+ * call is the one that could begin first. Calls of one unit keep their order within a layer; LOADs into INP
+ * and into WGT have an order each. Those of several layers alternate: of the ALU, into ACC and STOREs always,
+ * of the array and the load unit by the rule ORDER_FREE.
  * Dependencies are found beforehand, in the scratchpads, the tables and the memory.
  */
 #include <stdlib.h>
@@ -15,10 +16,21 @@
 
 typedef enum order_unit { ON_ARRAY, ON_LOADER, ON_ALU, INTO_ACC, ON_STORER, ORDER_UNITS } order_unit;
 
+/* The queues that all layers share, and behind them those of each layer. */
+typedef enum order_kind {
+    OF_ARRAY,
+    OF_INPUTS,
+    OF_WEIGHTS,
+    SHARED_QUEUES,
+    OF_ALU = SHARED_QUEUES,
+    OF_ACC,
+    OF_STORER,
+    QUEUES
+} order_kind;
+
 enum {
-    LAYERS = 6,                    /* layers that may be under way at a time */
-    QUEUES = ORDER_UNITS - ON_ALU, /* of a layer */
-    NOTICED = 24,                  /* cycles from the end of a store to a LOAD behind it, beyond the token */
+    LAYERS = 6,   /* layers that may be under way at a time */
+    NOTICED = 24, /* cycles from the end of a store to a LOAD behind it, beyond the token */
 };
 
 /* By place of a scratchpad or page of memory: 1 + the last call that writes it; that reads it since, by unit.
@@ -46,7 +58,8 @@ typedef struct order_state {
     cycles *end,
         *over; /* by call: its results are there for the compute unit; for the other units; 0: not yet */
     cycles free[ORDER_UNITS], bus, retired;
-    bool short_calls; /* as vtac_vta_list_order has it */
+    bool short_calls; /* ORDER_CELLS */
+    bool free_layers; /* ORDER_FREE */
     double writes;    /* the share of cycles in which the array writes into ACC */
     bool failed;
 } order_state;
@@ -182,21 +195,41 @@ static void find_needs(order_state *w)
 
 /* ---- queues */
 
-/* The queues: one for the array and one for the load unit; then QUEUES for each layer, in the order in which
- * layers appear. */
+/* The kind of a call's queue. A recurrent cell's LOADs have one queue. */
+static order_kind kind_of(const order_state *w, const job *j)
+{
+    switch (unit_of(j)) {
+    case ON_ARRAY: return OF_ARRAY;
+    case ON_LOADER: return j->memory == VTA_MEM_INP || w->short_calls ? OF_INPUTS : OF_WEIGHTS;
+    case INTO_ACC: return OF_ACC;
+    case ON_STORER: return OF_STORER;
+    case ON_ALU:
+    case ORDER_UNITS: break;
+    }
+    return OF_ALU;
+}
+
+static bool is_shared(const order_state *w, order_kind kind)
+{
+    return kind < SHARED_QUEUES && !w->free_layers;
+}
+
+/* The queues: SHARED_QUEUES, and QUEUES for each layer, in the order in which layers appear. */
 static void find_queues(order_state *w, uint32_t *by_tag)
 {
-    w->queues[ON_ARRAY].feeds = w->queues[ON_LOADER].feeds = true;
-    w->queue_count = ON_ALU;
+    for (uint32_t q = 0; q < SHARED_QUEUES; q++) {
+        w->queues[q].feeds = true;
+    }
+    w->queue_count = SHARED_QUEUES;
     for (uint32_t i = 0; i < w->t->count; i++) {
         const job *j = &w->t->jobs[i];
-        const order_unit unit = unit_of(j);
+        const order_kind kind = kind_of(w, j);
         if (by_tag[j->tag] == 0) {
             by_tag[j->tag] = w->queue_count;
             w->queue_count += QUEUES;
         }
-        const uint32_t queue = unit < ON_ALU ? unit : by_tag[j->tag] + (unit - ON_ALU);
-        for (uint32_t k = 0; k < QUEUES && unit == ON_ARRAY; k++) {
+        const uint32_t queue = is_shared(w, kind) ? kind : by_tag[j->tag] + kind;
+        for (uint32_t k = 0; k < QUEUES && kind == OF_ARRAY; k++) {
             w->queues[by_tag[j->tag] + k].feeds = true;
         }
         w->queue_of[i] = queue;
@@ -299,15 +332,17 @@ static void begin_call(order_state *w, uint32_t i, cycles start)
     w->end[i] = w->over[i] = w->free[ON_STORER] + (cycles)w->t->m->answer;
 }
 
-/* The time that ranks a call which could begin at `begin`. A call of the ALU keeps a call of the array behind
- * it waiting only until the ALU takes it up: not while it waits for what it reads itself. One behind a call
- * of the array waits until that begins, and for some cycles more. */
+/* The time that ranks a call which could begin at `begin`. A LOAD waits for its beats on the bus: until then
+ * a LOAD that is wanted sooner may come before it. Of cells, a call of the ALU keeps a call of the array
+ * behind it waiting only until the ALU takes it up: not while it waits for what it reads itself. One behind a
+ * call of the array waits until that begins, and for some cycles more. */
 static cycles rank_at(const order_state *w, uint32_t i, cycles begin)
 {
     enum { HELD = 6 };
     const order_unit unit = unit_of(&w->t->jobs[i]);
     if (!w->short_calls) {
-        return begin;
+        const cycles ahead = (cycles)w->t->m->latency;
+        return unit == ON_LOADER && w->bus > ahead ? later(begin, w->bus - ahead) : begin;
     }
     return unit == ON_ALU ? w->free[unit] : unit == ON_ARRAY ? begin + HELD : begin;
 }
@@ -318,7 +353,7 @@ static uint32_t next_queue(order_state *w, cycles *begin)
     const uint32_t end = (uint32_t)vta_min(w->queue_count, w->oldest + QUEUES * LAYERS);
     uint32_t best = UINT32_MAX, call = 0;
     cycles first = 0;
-    for (uint32_t q = 0; q < end; q = q + 1 == ON_ALU ? w->oldest : q + 1) {
+    for (uint32_t q = 0; q < end; q = q + 1 == SHARED_QUEUES ? w->oldest : q + 1) {
         order_queue *of = &w->queues[q];
         if (of->done == of->count) {
             continue;
@@ -352,7 +387,7 @@ static bool layer_is_over(const order_state *w, uint32_t first)
 static void choose_order(order_state *w)
 {
     cycles begin = 0;
-    w->oldest = ON_ALU;
+    w->oldest = SHARED_QUEUES;
     for (uint32_t n = 0; n < w->t->count; n++) {
         while (w->oldest < w->queue_count && layer_is_over(w, w->oldest)) {
             w->oldest += QUEUES;
@@ -436,7 +471,7 @@ static void order_all(order_state *w, step_list *list)
         tags = w->t->jobs[i].tag > tags ? w->t->jobs[i].tag : tags;
     }
     uint32_t *by_tag = calloc((size_t)tags + 1, sizeof *by_tag);
-    w->queues = calloc(QUEUES * ((size_t)tags + 1) + ON_ALU, sizeof *w->queues);
+    w->queues = calloc(QUEUES * ((size_t)tags + 1) + SHARED_QUEUES, sizeof *w->queues);
     w->failed = w->failed || by_tag == NULL || w->queues == NULL;
     if (!w->failed) {
         find_queues(w, by_tag);
@@ -453,10 +488,10 @@ static void order_all(order_state *w, step_list *list)
     free(w->queues);
 }
 
-void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes, bool short_calls)
+void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes, order_rule how)
 {
     model *t = calloc(1, sizeof *t);
-    order_state w = {.t = t, .short_calls = short_calls};
+    order_state w = {.t = t, .short_calls = how == ORDER_CELLS, .free_layers = how == ORDER_FREE};
     if (t == NULL || list->failed) {
         list->failed = true;
         free(t);

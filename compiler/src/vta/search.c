@@ -192,9 +192,10 @@ static vta_status choose_chain(scheduler *s, link *chain, uint32_t room, vta_dia
 }
 
 /* A starting point of the search, and the best choice found from there. With `still`, layers begin at the
- * start of the scratchpads; otherwise behind the layer before. */
+ * start of the scratchpads; otherwise behind the layer before. With `free_layers` their calls have
+ * ORDER_FREE. */
 typedef struct attempt {
-    bool interleaves, still;
+    bool interleaves, free_layers, still;
     uint64_t cycles;
     choice *all;
 } attempt;
@@ -202,6 +203,7 @@ typedef struct attempt {
 static void restore_attempt(scheduler *s, const attempt *one)
 {
     s->interleaves = one->interleaves;
+    s->free_layers = one->free_layers;
     s->still = one->still;
     choose_again(s, one->all);
 }
@@ -366,7 +368,8 @@ static bool is_new_start(const attempt *all, uint32_t count, const attempt *one)
 {
     bool other = one->cycles > 0;
     for (uint32_t k = 0; k < count; k++) {
-        other = other && (all[k].interleaves != one->interleaves || all[k].cycles != one->cycles);
+        other = other && (all[k].interleaves != one->interleaves || all[k].free_layers != one->free_layers ||
+                          all[k].cycles != one->cycles);
     }
     return other;
 }
@@ -384,18 +387,22 @@ static void attempt_add(attempt *all, uint32_t *count, attempt one)
 /* Times the whole region at each starting point. */
 static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vta_diag *diag)
 {
-    const bool interleaves = s->interleaves;
+    const bool interleaves = s->interleaves, both = s->may_interleave || s->concurrent;
     choice *given = all[ATTEMPTS].all;
     note_choices(s, given);
     *count = 0;
-    for (uint32_t i = 0; i < (s->may_interleave ? ATTEMPTS : ATTEMPTS / 2); i++) {
-        attempt one = {
-            .interleaves = interleaves != (i >= ATTEMPTS / 2), .still = i % 2 > 0, .all = all[*count].all};
+    for (uint32_t i = 0; i < (both ? ATTEMPTS : ATTEMPTS / 2); i++) {
+        const bool second = i >= ATTEMPTS / 2;
+        attempt one = {.interleaves = !s->concurrent && interleaves != second,
+                       .free_layers = s->concurrent && second,
+                       .still = i % 2 > 0,
+                       .all = all[*count].all};
         choose_again(s, given);
         for (size_t k = 0; k < s->stages.count && !one.interleaves; k++) {
             vtac_vta_stage_at(s, k)->chosen = 0;
         }
         s->interleaves = one.interleaves;
+        s->free_layers = one.free_layers;
         s->still = one.still;
         note_choices(s, one.all);
         VTA_TRY(time_all(s, UINT64_MAX, &one.cycles, diag));
