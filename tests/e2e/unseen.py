@@ -10,12 +10,16 @@
 #   refused  vtac took it not, with one line
 #   silent   not kept, and nothing said so: the exit status is 1
 #
+# Without --config a network runs on vtac's own configuration; where the compiler says of a node that it would run on one with ROWS,
+# the network runs on the configuration of the same board that has them. The column `config` names it.
+#
 # Weights are drawn, so that decisions lie nearer to each other than those of a trained network; statistics of normalizations
 # are those of the inputs. `work` is the share of what the host would need for all nodes but the conversions of inputs and
-# outputs; `left` names the operators that stay there, with their percents. The last table counts these over all networks.
+# outputs; `left` names the operators that stay there, with their percents. The last table counts these over all networks; the last
+# line but one counts the convolutional ones alone.
 #
 # usage: unseen.py VTAC [--record] [--config CONFIG] [NAME...]
-#        (--record: in tests/results/unseen.json; --config: another accelerator than vtac's own, in rows of its own there;
+#        (--record: in tests/results/unseen.json; --config: this accelerator for all, in rows of its own there;
 #        exit status 77: PyTorch is not there)
 import json
 import os
@@ -46,6 +50,7 @@ CALIBRATION, CHECKED = 8, 12
 MEAN, DECISIONS = 0.02, 0.98
 WHOLE_REGIONS, WHOLE_WORK = 2, 0.99
 RECORD, CONFIG = "--record", "--config"
+OWN, WITH_ROWS, NEEDS_ROWS = "pynq", "pynq_lm", "ROWS 1"
 
 
 def picture(random, shape):
@@ -144,23 +149,37 @@ def judge_boxes(told, said, counts):
     return {"verdict": "kept" if found >= DECISIONS * boxes else "warned" if warned else "silent", "decisions %": round(100 * found / boxes, 1), "mark": mark}
 
 
+def name_of(config):
+    return os.path.basename(config).removesuffix(".json")
+
+
+def compile_for(vtac, config):
+    return subprocess.run([vtac, "compile", "net.onnx", "--target", "vta", CONFIG, config, "--calib", "calib.npy", "--offload", "all", "--report", "--json",
+                           "-o", "vta.so"], capture_output=True, text=True)
+
+
+def needs_rows(done):
+    """True where the compiler would put more on the accelerator if it had functions on rows."""
+    return done.returncode == 0 and any(NEEDS_ROWS in x["reason"] for x in json.loads(done.stdout).get("left", []))
+
+
 def compile_both(vtac, config):
     """What the compiler tells and says of the network on the accelerator, or the row of one that it refuses."""
-    words = [CONFIG, config] if config else []
-    done = subprocess.run([vtac, "compile", "net.onnx", "--target", "vta", *words, "--calib", "calib.npy", "--offload", "all", "--report", "--json", "-o", "vta.so"],
-                          capture_output=True, text=True)
+    done, used = compile_for(vtac, config or OWN), config or OWN
+    if not config and needs_rows(done):
+        done, used = compile_for(vtac, WITH_ROWS), WITH_ROWS
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         if done.returncode != 1 or os.path.exists("vta.so"):
             raise RuntimeError("status %d: %s" % (done.returncode, done.stderr))
-        return None, None, {"verdict": "refused", "why": lines[-1] if lines else done.stdout.strip()}
+        return None, None, {"verdict": "refused", "config": name_of(used), "why": lines[-1] if lines else done.stdout.strip()}
     host = subprocess.run([vtac, "compile", "net.onnx", "-o", "host.so"], capture_output=True, text=True)
-    return json.loads(done.stdout), done.stderr, {"verdict": "refused", "why": host.stderr.strip()} if host.returncode != 0 else None
+    return {**json.loads(done.stdout), "config": name_of(used)}, done.stderr, {"verdict": "refused", "why": host.stderr.strip()} if host.returncode != 0 else None
 
 
 def with_work(cells, told):
     left = told.get("left", [])
-    return {**cells, "regions": told.get("regions", 0), "work %": round(100 * told.get("share", 0), 2), "seconds": round(told["seconds"], 1),
+    return {**cells, "config": told["config"], "regions": told.get("regions", 0), "work %": round(100 * told.get("share", 0), 2), "seconds": round(told["seconds"], 1),
             "left": ", ".join("%s %.2f" % (x["op"], 100 * x["share"]) for x in left if x["share"] >= 0.0005) or "-", "reasons": left}
 
 
@@ -235,7 +254,7 @@ def print_reasons(rows):
         print("%-22s in %2d networks, %6.2f %% in all: %s" % (op, networks, percents, why))
 
 
-COLUMNS = ["verdict", "error %", "decisions %", "mark", "regions", "work %", "seconds", "left"]
+COLUMNS = ["verdict", "error %", "decisions %", "mark", "config", "regions", "work %", "seconds", "left"]
 
 
 def row_of(vtac, config, name, seed):
@@ -248,7 +267,7 @@ def row_of(vtac, config, name, seed):
         os.chdir("/")
     print("%-14s" % name + "".join("%12s" % cells.get(c, "-") for c in COLUMNS[:-1]) + "  " + cells.get("why", cells.get("left", "")), flush=True)
     if RECORD in sys.argv[1:]:
-        machine = " on " + os.path.basename(config).removesuffix(".json") if config else ""
+        machine = " on " + name_of(config) if config else ""
         results.record("unseen", name + machine, {c: cells.get(c, "-") for c in COLUMNS})
     return cells
 
@@ -276,10 +295,13 @@ def main():
     seed = word_seed.told()
     torch.set_num_threads(1)
     print("%-14s" % "network" + "".join("%12s" % c for c in COLUMNS[:-1]) + "  " + COLUMNS[-1] + " %", flush=True)
-    rows = [row_of(vtac, config, name, seed) for name in names or there]
+    names = names or there
+    rows = [row_of(vtac, config, name, seed) for name in names]
     count = lambda verdict: sum(r["verdict"] == verdict for r in rows)  # noqa: E731
     whole = sum(is_whole(r) for r in rows)
     print_reasons(rows)
+    cnns = [is_whole(r) for name, r in zip(names, rows) if name not in unseen_attention.NETS]
+    print("%d of %d convolutional networks are whole%s" % (sum(cnns), len(cnns), ": %.1f %%" % (100 * sum(cnns) / len(cnns)) if cnns else ""))
     print("%d networks: %d kept, %d warned, %d refused, %d silent, %d failed; whole (at most %d regions with %d %% of the work): %d" % (
         len(rows), count("kept"), count("warned"), count("refused"), count("silent"), count("FAILED"), WHOLE_REGIONS, 100 * WHOLE_WORK, whole))
     return 1 if count("silent") + count("FAILED") > 0 else 0

@@ -23,6 +23,7 @@
 
 #include "rewrite.h"
 #include "vta/fail.h"
+#include "vtac/pass.h"
 
 /* The value behind operators that change nothing. */
 vtac_value_id vtac_origin_of(const vtac_rewrite *r, vtac_value_id value)
@@ -49,17 +50,19 @@ static bool is_number(const vtac_rewrite *r, vtac_value_id value, double number)
     return vtac_scalar_of(r->graph, vtac_origin_of(r, value), &is) && is == number;
 }
 
-/* True if axes are the last one, or each one behind the channels. */
+/* True if axes are the last one, that of the channels in front of others, or each one behind the channels. */
 static bool are_axes(const vtac_tensor *axes, int64_t rank, vtac_mean_of how)
 {
-    const int64_t first = how == VTAC_OF_ROWS ? rank - 1 : 2, count = vtac_type_elements(&axes->type);
+    const int64_t first = how == VTAC_OF_ROWS ? rank - 1 : how == VTAC_OF_CHANNELS ? 1 : 2;
+    const int64_t end = how == VTAC_OF_CHANNELS ? 2 : rank, count = vtac_type_elements(&axes->type);
     uint32_t found = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t axis = vtac_tensor_int(axes, i);
         const int64_t at = axis < 0 ? axis + rank : axis;
-        found |= at >= first && at < rank ? 1U << at : 0;
+        found |= at >= first && at < end ? 1U << at : 0;
     }
-    return first < rank && count == rank - first && found == (1U << rank) - (1U << first);
+    return first < rank && (how != VTAC_OF_CHANNELS || end < rank) && count == end - first &&
+           found == (1U << end) - (1U << first);
 }
 
 /* The operand of a reduction over these axes, which stay; 0: it is none, or the order of its sum is given. */
@@ -216,17 +219,37 @@ static vta_status columns_of(vtac_rewrite *r, vtac_value_id value, int64_t count
     return vtac_new_constant(r, NULL, &type, columns, out);
 }
 
+/* Moves the channels behind all other axes, or back. */
+static vta_status move_channels(vtac_rewrite *r, const gathered_norm *n, bool back, vtac_value_id *value)
+{
+    const uint32_t rank = r->graph->values[n->x].type.rank;
+    int64_t perm[VTAC_MAX_RANK] = {0};
+    for (uint32_t d = 1; d < rank; d++) {
+        perm[d] = back ? (d == 1 ? rank - 1 : d - 1) : (d == rank - 1 ? 1 : d + 1);
+    }
+    const vtac_node like = r->graph->nodes[n->last];
+    const vtac_attr attr = {.name = "perm", .kind = VTAC_ATTR_INTS, .count = rank, .ints = perm};
+    const vtac_node_spec spec = {.op = VTAC_OP_TRANSPOSE,
+                                 .inputs = value,
+                                 .input_count = 1,
+                                 .output_count = 1,
+                                 .attrs = &attr,
+                                 .attr_count = 1};
+    return vtac_new_node(r, n->last, &like, spec, value);
+}
+
 /* The operator of all; InstanceNormalization has no axis, and always a bias. */
 static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
 {
-    const bool planes = n->how == VTAC_OF_PLANES;
+    const bool planes = n->how == VTAC_OF_PLANES, channels = n->how == VTAC_OF_CHANNELS;
     const vtac_node last = r->graph->nodes[n->last];
     const vtac_type *x = &r->graph->values[n->x].type;
-    const int64_t columns = x->dim[planes ? 1 : x->rank - 1];
+    const int64_t columns = x->dim[planes || channels ? 1 : x->rank - 1];
     const vtac_attr attrs[] = {{.name = "epsilon", .kind = VTAC_ATTR_FLOAT, .f = n->epsilon},
                                {.name = "axis", .kind = VTAC_ATTR_INT, .i = -1}};
     vtac_value_id inputs[VTAC_NORM_INPUTS] = {n->x};
     vtac_value_id y;
+    VTA_TRY(channels ? move_channels(r, n, false, &inputs[VTAC_NORM_X]) : VTA_OK);
     VTA_TRY(columns_of(r, n->gain, columns, n->plain, &inputs[VTAC_NORM_SCALE]));
     VTA_TRY(n->bias == 0 && !planes ? VTA_OK
                                     : columns_of(r, n->bias, columns, 0.0F, &inputs[VTAC_NORM_BIAS]));
@@ -239,6 +262,7 @@ static vta_status put_norm(vtac_rewrite *r, const gathered_norm *n)
                                  .attrs = attrs,
                                  .attr_count = planes ? 1 : 2};
     VTA_TRY(vtac_new_node(r, n->last, &last, spec, &y));
+    VTA_TRY(channels ? move_channels(r, n, true, &y) : VTA_OK);
     vtac_replace(r, last.outputs[0], y);
     vtac_remove_node(r->graph, n->last);
     return VTA_OK;
@@ -250,7 +274,7 @@ static vta_status gather_norm_of(vtac_rewrite *r, vtac_node_id id, vtac_mean_of 
     gathered_norm n = {.last = id, .how = how, .plain = 1.0F};
     const vtac_type *y = &r->graph->values[node.outputs[0]].type;
     if (y->dtype != VTAC_F32 || y->rank == 0 || vtac_type_elements(y) <= 0 || !read_quotient(r, &node, &n) ||
-        !vtac_type_equal(&r->graph->values[n.x].type, y) || (how == VTAC_OF_PLANES && !n.centred)) {
+        !vtac_type_equal(&r->graph->values[n.x].type, y) || (how != VTAC_OF_ROWS && !n.centred)) {
         return VTA_OK;
     }
     n.gain = next_columns(r, VTAC_OP_MUL, &n);
@@ -341,6 +365,18 @@ static vta_status gather_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
         VTA_TRY(gather_norm_of(r, id, VTAC_OF_PLANES, changed));
     }
     return *changed || r->graph->nodes[id].dead ? VTA_OK : gather_length(r, id, changed);
+}
+
+static vta_status gather_channel_norm(vtac_rewrite *r, vtac_node_id id, bool *changed)
+{
+    return gather_norm_of(r, id, VTAC_OF_CHANNELS, changed);
+}
+
+vta_status vtac_gather_channel_norms(vtac_graph *graph, vta_diag *diag)
+{
+    static const vtac_rule rules[] = {{VTAC_OP_DIV, gather_channel_norm}, {VTAC_OP_MUL, gather_channel_norm}};
+    uint32_t changes;
+    return vtac_apply_rules(graph, rules, sizeof rules / sizeof rules[0], &changes, diag);
 }
 
 /* ---- groups of channels that are normalized as instances of another shape */

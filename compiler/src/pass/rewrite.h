@@ -76,8 +76,9 @@ vtac_value_id vtac_origin_of(const vtac_rewrite *r, vtac_value_id value);
 const vtac_node *vtac_maker_of(const vtac_rewrite *r, vtac_value_id value, vtac_op op);
 /* A sum with one number, either way round. */
 vtac_value_id vtac_without_number(const vtac_rewrite *r, vtac_value_id value, double *number);
-/* The first axis that a mean goes over: the last one, or the first behind the channels. */
-typedef enum vtac_mean_of { VTAC_OF_ROWS, VTAC_OF_PLANES } vtac_mean_of;
+/* The axes that a mean goes over: the last one, all behind the channels, or the channels in front of others.
+ */
+typedef enum vtac_mean_of { VTAC_OF_ROWS, VTAC_OF_PLANES, VTAC_OF_CHANNELS } vtac_mean_of;
 /* The operand of a reduction over these axes, which stay; 0: it is none, or the order of its sum is given. */
 vtac_value_id vtac_reduced_by(const vtac_rewrite *r, vtac_value_id value, vtac_op op, vtac_mean_of how);
 /* Elements from `first` to `end` of an axis of a value. */

@@ -77,6 +77,18 @@ static vtac_value_id carried_by(const vtac_graph *g, const vtac_node *node)
     return 0;
 }
 
+/* True for a picture that is made larger, where the picture is 8 bits: then the larger one is, too. */
+static bool enlarges_integers(const vtac_quant_plan *plan, vtac_value_id value, vtac_node_id reader)
+{
+    const vtac_graph *g = plan->graph;
+    const vtac_node_id id = g->values[value].node;
+    const vtac_value_id x = id == 0 ? 0 : g->nodes[id].inputs[0];
+    const vtac_node_id maker = x == 0 ? 0 : g->values[x].node;
+    return x != 0 && vtac_quant_makes_pixels(plan, id) &&
+           (feeds_active(plan, maker, x, reader) ||
+            (maker != 0 && plan->active[maker] && plan->whole[maker]));
+}
+
 /* True where a value is 8 bits whatever `reader` does: what makes it, in front of what only moves or scales
  * it, has integers, or something else needs them. */
 static bool has_integers(const vtac_quant_plan *plan, vtac_value_id value, vtac_node_id reader)
@@ -90,8 +102,9 @@ static bool has_integers(const vtac_quant_plan *plan, vtac_value_id value, vtac_
         value = carried_by(g, &g->nodes[maker]);
         maker = g->values[value].node;
     }
-    return maker != 0 && plan->active[maker] &&
-           (plan->whole[maker] || feeds_active(plan, maker, value, reader));
+    return (maker != 0 && plan->active[maker] &&
+            (plan->whole[maker] || feeds_active(plan, maker, value, reader))) ||
+           enlarges_integers(plan, value, reader);
 }
 
 /* True for a sum of what is 8 bits anyway. */

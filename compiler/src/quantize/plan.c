@@ -502,9 +502,13 @@ static void want_values(const vtac_quant_plan *plan)
     }
 }
 
-/* True for an interpolation by whole factors, which has integers, of pixels that become more. */
-static bool makes_pixels(const vtac_graph *g, const vtac_node *node)
+bool vtac_quant_makes_pixels(const vtac_quant_plan *plan, vtac_node_id id)
 {
+    const vtac_graph *g = plan->graph;
+    const vtac_node *node = &g->nodes[id];
+    if (plan->kept != NULL && plan->kept[id]) {
+        return false;
+    }
     const vtac_type *x = node->op == VTAC_OP_RESIZE ? vtac_in_type(g, node, VTAC_RESIZE_X) : NULL;
     const vtac_type *y = &g->values[node->outputs[0]].type;
     return x != NULL && is_float(g, node->outputs[0]) && (x->rank == 3 || x->rank == 4) &&
@@ -520,8 +524,7 @@ static void want_larger_pictures(const vtac_quant_plan *plan)
     const vtac_graph *g = plan->graph;
     for (uint32_t i = 0; i < g->order_count; i++) {
         const vtac_node *node = &g->nodes[g->order[i]];
-        const bool kept = plan->kept != NULL && plan->kept[g->order[i]];
-        if (!kept && makes_pixels(g, node) && plan->wanted[node->inputs[VTAC_RESIZE_X]]) {
+        if (vtac_quant_makes_pixels(plan, g->order[i]) && plan->wanted[node->inputs[VTAC_RESIZE_X]]) {
             plan->wanted[node->outputs[0]] = true;
         }
     }

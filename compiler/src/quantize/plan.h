@@ -63,6 +63,9 @@ bool vtac_quant_is_inside(const vtac_quant_plan *plan, vtac_node_id id);
 /* Makes active nodes float again whose 8-bit results nothing would read. */
 void vtac_quant_move_border(const vtac_quant_plan *plan);
 
+/* True for an interpolation by whole factors, which has integers, of pixels that become more. */
+bool vtac_quant_makes_pixels(const vtac_quant_plan *plan, vtac_node_id id);
+
 /* True if the operator is that of a product; with constant weights, the node is a product. */
 bool vtac_quant_may_be_product(const vtac_node *node);
 

@@ -315,6 +315,7 @@ vta_status vtac_quant_prepare(vtac_graph *graph, vtac_quant_borders *borders, co
 {
     VTA_TRY(vtac_quant_floats(graph, borders, diag));
     VTA_TRY(vtac_run_passes(graph, &(vtac_pass_options){.level = 2, .progress = how->progress}, diag));
+    VTA_TRY(vtac_gather_channel_norms(graph, diag));
     VTA_TRY(vtac_quant_split(graph, diag));
     VTA_TRY(vtac_quant_join_biases(graph, diag));
     VTA_TRY(vtac_quant_take_states(graph, diag));

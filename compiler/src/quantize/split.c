@@ -39,6 +39,21 @@ void vtac_split_replace(const vtac_splitter *s, vtac_value_id with)
     vtac_replace_uses(s->graph, was, with);
 }
 
+vta_status vtac_split_reshape(const vtac_splitter *s, const int64_t *dims, uint32_t rank,
+                              vtac_value_id *value)
+{
+    int64_t *copy = vta_arena_array(&s->graph->arena, rank, sizeof *copy);
+    if (copy == NULL) {
+        return vta_no_memory(s->diag);
+    }
+    memcpy(copy, dims, rank * sizeof *dims);
+    const vtac_tensor shape = {
+        .type = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, .data = copy, .bytes = rank * sizeof *copy};
+    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {*value};
+    VTA_TRY(vtac_add_constant(s->graph, "", &shape, &inputs[VTAC_RESHAPE_SHAPE], s->diag));
+    return vtac_split_add(s, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, value);
+}
+
 /* ---- many operands */
 
 static bool is_float_of(const vtac_graph *g, vtac_value_id value, const vtac_type *type)
@@ -209,21 +224,6 @@ static vta_status repeat_bias(const vtac_splitter *s, int64_t taps, vtac_value_i
     return vtac_add_constant(s->graph, "", &tensor, out, s->diag);
 }
 
-static vta_status reshape_value(const vtac_splitter *s, const int64_t *dims, uint32_t rank,
-                                vtac_value_id *value)
-{
-    int64_t *copy = vta_arena_array(&s->graph->arena, rank, sizeof *copy);
-    if (copy == NULL) {
-        return vta_no_memory(s->diag);
-    }
-    memcpy(copy, dims, rank * sizeof *dims);
-    const vtac_tensor shape = {
-        .type = {.dtype = VTAC_I64, .rank = 1, .dim = {rank}}, .data = copy, .bytes = rank * sizeof *copy};
-    vtac_value_id inputs[VTAC_RESHAPE_INPUTS] = {*value};
-    VTA_TRY(vtac_add_constant(s->graph, "", &shape, &inputs[VTAC_RESHAPE_SHAPE], s->diag));
-    return vtac_split_add(s, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, value);
-}
-
 /* Depth and channels change places. */
 static vta_status swap_depth(const vtac_splitter *s, vtac_value_id *value)
 {
@@ -264,9 +264,9 @@ static vta_status split_volume(const vtac_splitter *s)
     const int64_t back[] = {to.dim[0], to.dim[DEPTH], to.dim[1], to.dim[3], to.dim[4]};
     vtac_value_id y = s->like.inputs[VTAC_CONV_X];
     VTA_TRY(swap_depth(s, &y));
-    VTA_TRY(reshape_value(s, slices, 4, &y));
+    VTA_TRY(vtac_split_reshape(s, slices, 4, &y));
     VTA_TRY(add_planes(s, taps, &y));
-    VTA_TRY(reshape_value(s, back, VOLUME, &y));
+    VTA_TRY(vtac_split_reshape(s, back, VOLUME, &y));
     VTA_TRY(swap_depth(s, &y));
     vtac_split_replace(s, y);
     return VTA_OK;
@@ -280,6 +280,7 @@ static const struct {
     {is_many, split_many},
     {is_pair, split_pair},
     {is_volume, split_volume},
+    {vtac_is_transposed_signal, vtac_split_signal},
     {vtac_is_uneven_resize, vtac_split_resize},
     {vtac_is_neighbour_norm, vtac_split_neighbours},
 };

@@ -8,7 +8,8 @@
 #include "vtac/graph.h"
 
 /* Sums, maxima and minima of many by twos; softmax over two numbers; transposed convolutions of volumes by
- * slices; interpolation whose places do not repeat; normalizations by neighbouring channels. */
+ * slices, of signals as images of one row; interpolation whose places do not repeat; normalizations by
+ * neighbouring channels. */
 vta_status vtac_quant_split(vtac_graph *graph, vta_diag *diag);
 
 /* A node that others take the place of; `like` is a copy. */
@@ -20,8 +21,14 @@ typedef struct vtac_splitter {
 
 vta_status vtac_split_add(const vtac_splitter *s, vtac_op op, const vtac_value_id *inputs, uint32_t count,
                           const vtac_attr *attrs, uint32_t attr_count, vtac_value_id *out);
+vta_status vtac_split_reshape(const vtac_splitter *s, const int64_t *dims, uint32_t rank,
+                              vtac_value_id *value);
 /* Readers of the node's result read another value. */
 void vtac_split_replace(const vtac_splitter *s, vtac_value_id with);
+
+/* signal.c */
+bool vtac_is_transposed_signal(const vtac_graph *graph, const vtac_node *node);
+vta_status vtac_split_signal(const vtac_splitter *s);
 
 /* interpolate.c */
 bool vtac_is_uneven_resize(const vtac_graph *graph, const vtac_node *node);
