@@ -116,6 +116,42 @@ def windows(net, x):
     net.add("InnerProduct", x @ w, "inner_product_param { num_output: 4 axis: -1 transpose: true bias_term: false }", [w])
 
 
+def volume_conv(x, w, b, stride, pad):
+    """A convolution of volumes."""
+    x = numpy.pad(x, [(0, 0)] * 2 + [(pad, pad)] * 3)
+    parts = numpy.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3, 4))[:, :, ::stride, ::stride, ::stride]
+    return numpy.einsum("ncdhwijk,ocijk->nodhw", parts, w) + b.reshape(-1, 1, 1, 1)
+
+
+def more_windows(net, x):
+    """Several bottoms, volumes, rows, and what Intel's Caffe merges into a convolution."""
+    n, c, h, s = x.shape
+    other = net.values["other"]
+    w, b = net.numbers(3, c, 3, 3), net.numbers(3)
+    net.add("Convolution", [lab.conv(v, w, b, (1, 1), (1, 1, 1, 1)) for v in (x, other)],
+            "convolution_param { num_output: 3 kernel_size: 3 pad: 1 }", [w, b], ["data", "other"], ["pair0", "pair1"])
+    value = lab.conv(x, w, b, (1, 1), (0, 0, 0, 0))
+    net.add("Convolution", numpy.maximum(value, 0), "convolution_param { num_output: 3 kernel_size: 3 fuse_type: FUSED_CONV_RELU }", [w, b])
+    net.add("Convolution", numpy.where(value > 0, value, 0.25 * value),
+            "convolution_param { num_output: 3 kernel_size: 3 fuse_type: FUSED_CONV_RELU relu_param { negative_slope: 0.25 } }", [w, b])
+    net.add("Convolution", value, "convolution_param { num_output: 3 kernel_size: 3 fuse_type: UNFUSED }", [w, b])
+    volume = x.reshape(n, 1, c, h, s)
+    name = net.add("Reshape", volume, "reshape_param { shape { dim: 0 dim: 1 dim: %d dim: %d dim: %d } }" % (c, h, s), end=False)
+    w, b = net.numbers(2, 1, 2, 3, 3), net.numbers(2)
+    net.add("Convolution", volume_conv(volume, w, b, 2, 1), "convolution_param { num_output: 2 kernel_size: [2, 3, 3] stride: 2 pad: 1 }", [w, b], [name])
+    blocks = volume[:, :, :c // 2 * 2, :h // 2 * 2, :s // 4 * 4].reshape(n, 1, c // 2, 2, h // 2, 2, s // 4, 4)
+    net.add("Pooling", blocks.max((3, 5, 7)), "pooling_param { kernel_size: 2 kernel_size: 2 kernel_size: 4 stride: [2, 2, 4] round_mode: FLOOR }", bottoms=[name])
+    net.add("Pooling", blocks.mean((3, 5, 7)), "pooling_param { pool: AVE kernel_size: [2, 2, 4] stride: [2, 2, 4] round_mode: FLOOR }", bottoms=[name])
+    w = net.numbers(1, 3, 2, 2, 2)
+    up = numpy.einsum("ncdhw,coijk->nodihjwk", volume, w).reshape(n, 3, 2 * c, 2 * h, 2 * s)
+    net.add("Deconvolution", up, "convolution_param { num_output: 3 kernel_size: 2 stride: 2 bias_term: false }", [w], [name])
+    row = x.reshape(n, c, h * s)
+    name = net.add("Reshape", row, "reshape_param { shape { dim: 0 dim: 0 dim: -1 } }", end=False)
+    w, b = net.numbers(5, c, 3), net.numbers(5)
+    parts = numpy.lib.stride_tricks.sliding_window_view(row, 3, 2)[:, :, ::2]
+    net.add("Convolution", numpy.einsum("nclk,ock->nol", parts, w) + b.reshape(-1, 1), "convolution_param { num_output: 5 kernel_size: 3 stride: 2 }", [w, b], [name])
+
+
 def across(x, alpha, beta, k, size):
     square = numpy.pad(x * x, ((0, 0), (size // 2,) * 2, (0, 0), (0, 0)))
     total = sum(square[:, i:i + x.shape[1]] for i in range(size))
@@ -296,7 +332,7 @@ def all_layers(draw):
               "loc": draw.uniform(-1, 1, (1, 4 * boxes)), "conf": draw.uniform(0, 1, (1, 4 * boxes))}
     inputs = {k: v.astype(numpy.float32).astype(float) for k, v in inputs.items()}
     net = Net(draw, inputs)
-    for part in (windows, norms, points, shapes, ssd):
+    for part in (windows, more_windows, norms, points, shapes, ssd):
         part(net, inputs["data"])
     return net
 
@@ -352,6 +388,12 @@ def faults(t, draw):
     changed("line 8: expected a brace that closes a message", ("level: 0 } }", "level: 0 }"))
     changed("line 1: expected the end of a text", ('"small"', '"small'))
     changed("more than 32 messages in each other", ("input_param {", "a {" * 40 + "}" * 40 + " input_param {"))
+    changed("layer 'fc' (InnerProduct), line 5: the field normalize of inner_product_param in line 5 is not known", ("num_output: 3", "num_output: 3 normalize: true"))
+    conv = 'type: "Convolution" bottom: "data" top: "fc" convolution_param { num_output: 3 kernel_size: 1 %s }'
+    dense = 'type: "InnerProduct" bottom: "data" top: "fc" inner_product_param { num_output: 3 }'
+    changed("fuse_type FUSED_CONV_SUM", (dense, conv % "fuse_type: FUSED_CONV_SUM bias_term: false"), data=message((100, message((1, "fc"), (7, message((5, [1.0] * 6)))))))
+    changed("2 bottoms with as many channels and 1 tops", (dense, (conv % "").replace('bottom: "data"', 'bottom: "data" bottom: "data"')))
+    changed("one of more than 2", (dense, conv % "kernel_size: 1 kernel_size: 1"))
     changed("is cut off or damaged", data=weights[:-5])
     changed("input 'data' has sizes that the model leaves open", ("dim: 5 dim: 5", "dim: 5 dim: 0"))
     changed("layers of Caffe's version 0", ('layer { name: "fc" type: "InnerProduct"', 'layers { layer { name: "fc" type: "innerproduct" }'))

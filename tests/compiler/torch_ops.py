@@ -291,6 +291,7 @@ def cases():
     yield "max_pool2d", "torch.max_pool2d(x, [3, 3], [2, 2], [1, 1], [1, 1], True)", lambda v: pool(v.x, "max", 3, 2, 1, 1, True)
     yield "max_pool3d", "torch.max_pool3d(torch.unsqueeze(x, 0), [2, 2, 2], annotate(List[int], []))", lambda v: pool(v.x[None], "max", 2, 2, 0)
     yield "max_pool2d_with_indices", "(torch.max_pool2d_with_indices(x, [2, 2], [1, 1]))[0]", lambda v: pool(v.x, "max", 2, 1, 0)
+    yield "max_pool3d_with_indices", "(torch.max_pool3d_with_indices(torch.unsqueeze(x, 0), [2, 2, 2], [1, 1, 1]))[0]", lambda v: pool(v.x[None], "max", 2, 1, 0)
     yield "avg_pool1d", "torch.avg_pool1d(s, [3], [2], [1], False, False)", lambda v: pool(v.s, "avg", 3, 2, 1, 1, False, False)
     yield "avg_pool2d", "torch.avg_pool2d(x, [3, 3], [2, 2], [1, 1], True)", lambda v: pool(v.x, "avg", 3, 2, 1, 1, True)
     yield "avg_pool2d", "torch.avg_pool2d(x, [2, 2], [2, 2], [0, 0], False, True, 3)", lambda v: pool(v.x, "avg", 2, 2, 0) * 4 / 3
@@ -319,10 +320,15 @@ def cases():
         return (v.x - by("c4")) / np.sqrt(by("v4") + 1e-3) * by("g4") + by("h4")
     yield "batch_norm", "torch.batch_norm(x, self.g4, self.h4, self.c4, self.v4, False, 0.1, 0.001, True)", batch
     yield "_native_batch_norm_legit_no_training", "(torch._native_batch_norm_legit_no_training(x, self.g4, self.h4, self.c4, self.v4, 0.1, 0.001))[0]", batch
+    for n in ("native_batch_norm", "_native_batch_norm_legit"):
+        yield n, "(torch.%s(x, self.g4, self.h4, self.c4, self.v4, False, 0.1, 0.001))[0]" % n, batch
     yield "layer_norm", "torch.layer_norm(x, [8], self.c8, self.g8, 1e-05, True)", lambda v: norm(v.x, -1, 1e-5) * v.a["c8"] + v.a["g8"]
     yield "native_layer_norm", "(torch.native_layer_norm(x, [6, 8], None, None, 1e-05))[0]", lambda v: norm(v.x, (2, 3), 1e-5)
     yield "rms_norm", "torch.rms_norm(x, [8], self.c8, 1e-05)", lambda v: v.x / np.sqrt((v.x ** 2).mean(-1, keepdims=True) + 1e-5) * v.a["c8"]
-    yield "group_norm", "torch.group_norm(x, 2, self.g4, self.h4, 1e-05, True)", lambda v: norm(v.x.reshape(2, 2, -1), -1, 1e-5).reshape(v.x.shape) * v.a["g4"].reshape(4, 1, 1) + v.a["h4"].reshape(4, 1, 1)
+    def grouped(v):
+        return norm(v.x.reshape(2, 2, -1), -1, 1e-5).reshape(v.x.shape) * v.a["g4"].reshape(4, 1, 1) + v.a["h4"].reshape(4, 1, 1)
+    yield "group_norm", "torch.group_norm(x, 2, self.g4, self.h4, 1e-05, True)", grouped
+    yield "native_group_norm", "(torch.native_group_norm(x, self.g4, self.h4, 1, 4, 48, 2, 1e-05))[0]", grouped
     yield "instance_norm", "torch.instance_norm(x, None, None, None, None, True, 0.1, 1e-05, True)", lambda v: norm(v.x, (2, 3), 1e-5)
     # products
     yield "linear", "torch.linear(x, self.l8, self.b5)", lambda v: v.x @ v.a["l8"].T + v.a["b5"]
@@ -354,6 +360,7 @@ def cases():
         yield n, "torch.%s(x, 0.5, False)" % n, lambda v: v.x
     for n in ("view", "reshape", "_unsafe_view"):
         yield n, "torch.%s(x, [2, -1, 16])" % n, lambda v: v.x.reshape(2, -1, 16)
+    yield "_reshape_alias", "torch._reshape_alias(x, [2, 12, 16], [192, 16, 1])", lambda v: v.x.reshape(2, 12, 16)
     for n in ("view_as", "reshape_as"):
         yield n, "torch.%s(x, torch.flatten(x, 2))" % n, lambda v: v.x.reshape(2, 4, 48)
     yield "flatten", "torch.flatten(x, 1, -2)", lambda v: v.x.reshape(2, 24, 8)

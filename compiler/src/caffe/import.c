@@ -109,6 +109,41 @@ uint32_t vtac_caffe_ints(vtac_caffe *c, const vtac_prototxt_field *message, cons
     return count;
 }
 
+/* True where a word stands among others with spaces between. */
+static bool is_among(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at++) {
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+            return length > 0;
+        }
+    }
+    return false;
+}
+
+/* A failure where a message of the layer's has a field that is not known. */
+static void check_fields(vtac_caffe *c)
+{
+    static const char *const known[][2] = {
+#define VTAC_CAFFE_FIELDS(param, fields) {param, fields},
+#include "fields.def"
+    };
+    for (const vtac_prototxt_field *param = c->layer->first; param != NULL; param = param->next) {
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+            const bool here = param->value == NULL && strcmp(param->name, known[i][0]) == 0;
+            for (const vtac_prototxt_field *f = here ? param->first : NULL; f != NULL; f = f->next) {
+                if (!is_among(known[i][1], f->name)) {
+                    vtac_make_fail(
+                        &c->net.maker, VTA_UNSUPPORTED,
+                        "the field %.60s of %s in line %u is not known, and may change what it computes",
+                        f->name, param->name, f->line);
+                    return;
+                }
+            }
+        }
+    }
+}
+
 /* ---- weights */
 
 enum { BLOB_DATA = 5, BLOB_DOUBLES = 8 };
@@ -358,6 +393,7 @@ static vta_status import_layer(vtac_caffe *c, const vtac_prototxt_field *layer, 
     c->own_count = count_blobs(c);
     vtac_layered_at(&c->net, name, number);
     read_ends(c, kind);
+    check_fields(c);
     if (m->status == VTA_OK) {
         kind->make(c);
     }

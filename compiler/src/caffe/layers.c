@@ -12,7 +12,8 @@ enum { MAX_SIDE = 1 << 16, MAX_OUTPUTS = 1 << 24 };
 
 /* ---- windows */
 
-/* A number for rows and one for columns: `both` once or twice, or one field each. */
+/* A number for rows and one for columns: `both` once or twice, or one field each. Of other axes `both` once
+ * or for each. */
 typedef struct side_names {
     const char *both, *rows, *columns;
     int64_t otherwise, min;
@@ -23,37 +24,90 @@ static const side_names stride_names = {"stride", "stride_h", "stride_w", 1, 1};
 static const side_names pad_names = {"pad", "pad_h", "pad_w", 0, 0};
 static const side_names dilation_names = {"dilation", "dilation_h", "dilation_w", 1, 1};
 
-static void side_pair(vtac_caffe *c, const char *param, const side_names *n, int64_t *out)
+/* One of each axis. */
+static void side_values(vtac_caffe *c, const char *param, const side_names *n, uint32_t axes, int64_t *out)
 {
     const vtac_prototxt_field *message = vtac_prototxt_message(c->layer, param);
-    int64_t values[2] = {n->otherwise, n->otherwise};
-    const uint32_t count = vtac_caffe_ints(c, message, n->both, values, 2);
-    values[1] = count == 1 ? values[0] : values[1];
-    out[0] = vtac_caffe_int(c, param, n->rows, values[0], n->min, MAX_SIDE);
-    out[1] = vtac_caffe_int(c, param, n->columns, values[1], n->min, MAX_SIDE);
+    const char *own[VTAC_WINDOW_AXES] = {axes == 2 ? n->rows : n->both, axes == 2 ? n->columns : n->both,
+                                         n->both};
+    int64_t values[VTAC_WINDOW_AXES] = {n->otherwise};
+    const uint32_t count = vtac_caffe_ints(c, message, n->both, values, axes);
+    if (c->net.maker.status == VTA_OK && count > 1 && count != axes) {
+        vtac_make_fail(&c->net.maker, VTA_INVALID, "%u of %s for %u axes", count, n->both, axes);
+    }
+    for (uint32_t a = 0; a < axes && a < VTAC_WINDOW_AXES; a++) {
+        const int64_t value = count > 1 ? values[a] : values[0];
+        out[a] = count > 1 && axes != 2 ? value : vtac_caffe_int(c, param, own[a], value, n->min, MAX_SIDE);
+    }
 }
 
 static bool read_window(vtac_caffe *c, const char *param, vtac_import_window *w)
 {
-    *w = (vtac_import_window){.axes = 2, .dilation = {1, 1}};
-    side_pair(c, param, &kernel_names, w->kernel);
-    side_pair(c, param, &stride_names, w->stride);
-    side_pair(c, param, &pad_names, w->pads);
-    side_pair(c, param, &dilation_names, w->dilation);
-    w->pads[2] = w->pads[0];
-    w->pads[3] = w->pads[1];
+    const uint32_t rank = vtac_caffe_type(c, 0).rank;
+    *w = (vtac_import_window){.axes = rank - 2};
     if (c->net.maker.status == VTA_OK &&
-        (vtac_caffe_type(c, 0).rank != 4 || vtac_caffe_int(c, param, "axis", 1, -8, 8) != 1)) {
+        (rank < 3 || rank > 2 + VTAC_WINDOW_AXES || vtac_caffe_int(c, param, "axis", 1, -8, 8) != 1)) {
         vtac_make_fail(&c->net.maker, VTA_UNSUPPORTED,
-                       "a window over %u axes from another than axis 1; pictures [N, C, H, W] are taken",
-                       vtac_caffe_type(c, 0).rank);
+                       "a window over %u axes from another than axis 1; pictures [N, C, H, W], rows and "
+                       "volumes are taken",
+                       rank);
     }
+    if (c->net.maker.status != VTA_OK) {
+        return false;
+    }
+    side_values(c, param, &kernel_names, w->axes, w->kernel);
+    side_values(c, param, &stride_names, w->axes, w->stride);
+    side_values(c, param, &pad_names, w->axes, w->pads);
+    side_values(c, param, &dilation_names, w->axes, w->dilation);
+    memcpy(w->pads + w->axes, w->pads, w->axes * sizeof w->pads[0]);
     return c->net.maker.status == VTA_OK;
 }
 
 static vtac_id bias_blob(vtac_caffe *c, const char *param, uint32_t i, int64_t outputs)
 {
     return vtac_caffe_flag(c, param, "bias_term", true) ? vtac_caffe_weights(c, i, &outputs, 1) : 0;
+}
+
+/* Weights [first][second][kernel...]. */
+static vtac_id window_weights(vtac_caffe *c, int64_t first, int64_t second, const vtac_import_window *w)
+{
+    int64_t dims[2 + VTAC_WINDOW_AXES] = {first, second};
+    memcpy(dims + 2, w->kernel, w->axes * sizeof dims[0]);
+    return vtac_caffe_weights(c, 0, dims, 2 + w->axes);
+}
+
+/* The activation that Intel's Caffe merges into a convolution. */
+static vtac_id merged(vtac_caffe *c, vtac_id y)
+{
+    const vtac_prototxt_field *param = vtac_prototxt_message(c->layer, "convolution_param");
+    const char *kind = vtac_prototxt_word(param, "fuse_type", "UNFUSED");
+    double slope = 0.0;
+    if (strcmp(kind, "UNFUSED") == 0 || strcmp(kind, "0") == 0) {
+        return y;
+    }
+    const char *word = vtac_prototxt_word(vtac_prototxt_message(param, "relu_param"), "negative_slope", "0");
+    if ((strcmp(kind, "FUSED_CONV_RELU") != 0 && strcmp(kind, "1") != 0) ||
+        !vtac_prototxt_number(word, &slope)) {
+        vtac_make_fail(&c->net.maker, VTA_UNSUPPORTED, "fuse_type %.30s with a slope of %.30s", kind, word);
+    }
+    return vtac_make_leaky(&c->net.maker, y, slope);
+}
+
+/* One top for each bottom, all by the same weights. */
+static bool is_paired(vtac_caffe *c)
+{
+    const vtac_type first = vtac_caffe_type(c, 0);
+    bool same = c->in_count == c->out_count;
+    for (uint32_t i = 1; i < c->in_count; i++) {
+        const vtac_type type = vtac_caffe_type(c, i);
+        same = same && type.rank == first.rank && type.dim[1] == first.dim[1];
+    }
+    if (c->net.maker.status == VTA_OK && !same) {
+        vtac_make_fail(&c->net.maker, VTA_INVALID,
+                       "%u bottoms with as many channels and %u tops, expected the same", c->in_count,
+                       c->out_count);
+    }
+    return c->net.maker.status == VTA_OK;
 }
 
 static void make_conv(vtac_caffe *c, bool depthwise)
@@ -64,7 +118,7 @@ static void make_conv(vtac_caffe *c, bool depthwise)
     const int64_t outputs = vtac_caffe_int(c, param, "num_output", depthwise ? channels : 0, 1, MAX_OUTPUTS);
     const int64_t groups = depthwise ? channels : vtac_caffe_int(c, param, "group", 1, 1, MAX_OUTPUTS);
     vtac_import_window w;
-    if (!read_window(c, param, &w) || !vtac_lay_window(m, c->in[0], VTAC_WINDOW_FLOOR, &w)) {
+    if (!is_paired(c) || !read_window(c, param, &w)) {
         return;
     }
     if (groups < 1 || channels % groups != 0 || outputs % groups != 0) {
@@ -72,9 +126,13 @@ static void make_conv(vtac_caffe *c, bool depthwise)
                        (long long)channels, (long long)outputs);
         return;
     }
-    const int64_t dims[] = {outputs, channels / groups, w.kernel[0], w.kernel[1]};
-    const vtac_id weight = vtac_caffe_weights(c, 0, dims, 4);
-    vtac_caffe_set(c, 0, vtac_make_conv(m, c->in[0], weight, bias_blob(c, param, 1, outputs), &w, groups));
+    const vtac_id weight = window_weights(c, outputs, channels / groups, &w);
+    const vtac_id bias = bias_blob(c, param, 1, outputs);
+    for (uint32_t i = 0; i < c->in_count; i++) {
+        if (vtac_lay_window(m, c->in[i], VTAC_WINDOW_FLOOR, &w)) {
+            vtac_caffe_set(c, i, merged(c, vtac_make_conv(m, c->in[i], weight, bias, &w, groups)));
+        }
+    }
 }
 
 void vtac_caffe_make_convolution(vtac_caffe *c)
@@ -95,7 +153,7 @@ void vtac_caffe_make_deconvolution(vtac_caffe *c)
     const int64_t outputs = vtac_caffe_int(c, param, "num_output", 0, 1, MAX_OUTPUTS);
     const int64_t groups = vtac_caffe_int(c, param, "group", 1, 1, MAX_OUTPUTS);
     vtac_import_window w;
-    if (!read_window(c, param, &w)) {
+    if (!is_paired(c) || !read_window(c, param, &w)) {
         return;
     }
     if (channels % groups != 0 || outputs % groups != 0) {
@@ -103,12 +161,14 @@ void vtac_caffe_make_deconvolution(vtac_caffe *c)
                        (long long)channels, (long long)outputs);
         return;
     }
-    const int64_t dims[] = {channels, outputs / groups, w.kernel[0], w.kernel[1]};
-    const vtac_attr attrs[] = {vtac_attr_of_ints("strides", w.stride, 2),
-                               vtac_attr_of_ints("dilations", w.dilation, 2),
-                               vtac_attr_of_ints("pads", w.pads, 4), vtac_attr_of_int("group", groups)};
-    const vtac_id in[] = {c->in[0], vtac_caffe_weights(c, 0, dims, 4), bias_blob(c, param, 1, outputs)};
-    vtac_caffe_set(c, 0, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 4));
+    const vtac_attr attrs[] = {
+        vtac_attr_of_ints("strides", w.stride, w.axes), vtac_attr_of_ints("dilations", w.dilation, w.axes),
+        vtac_attr_of_ints("pads", w.pads, 2 * (size_t)w.axes), vtac_attr_of_int("group", groups)};
+    vtac_id in[] = {0, window_weights(c, channels, outputs / groups, &w), bias_blob(c, param, 1, outputs)};
+    for (uint32_t i = 0; i < c->in_count; i++) {
+        in[0] = c->in[i];
+        vtac_caffe_set(c, i, merged(c, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 4)));
+    }
 }
 
 void vtac_caffe_make_pooling(vtac_caffe *c)
@@ -137,7 +197,7 @@ void vtac_caffe_make_pooling(vtac_caffe *c)
         return;
     }
     /* The last window is left out only where there is padding. */
-    const bool padded = w.pads[0] > 0 || w.pads[1] > 0;
+    const bool padded = w.pads[0] > 0 || w.pads[1] > 0 || w.pads[2] > 0;
     const vtac_window_rule rule = down ? VTAC_WINDOW_FLOOR : padded ? VTAC_WINDOW_CEIL : VTAC_WINDOW_CEIL_ALL;
     if (vtac_lay_window(m, c->in[0], rule, &w)) {
         const vtac_op op = mean ? VTAC_OP_AVERAGE_POOL : VTAC_OP_MAX_POOL;

@@ -331,7 +331,7 @@ vtac_torch_value vtac_torch_make_rms_norm(vtac_torch *im, int32_t how)
     return vtac_torch_tensor_of(im, y);
 }
 
-/* how: 0: each channel by itself, 1: groups of them */
+/* how: 0: each channel by itself, 1: groups of them, 3: groups, in the form with three results */
 vtac_torch_value vtac_torch_make_group_norm(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_as_float(im, vtac_torch_in(im, "input"));
@@ -343,13 +343,13 @@ vtac_torch_value vtac_torch_make_group_norm(vtac_torch *im, int32_t how)
     }
     (void)vtac_torch_arg(im, "running_mean");
     (void)vtac_torch_arg(im, "running_var");
-    const vtac_attr attrs[] = {vtac_attr_of_float("epsilon", vtac_torch_float(im, "eps", 1e-5)),
-                               vtac_attr_of_int("num_groups", vtac_torch_int(im, "num_groups", 1))};
+    const vtac_attr attrs[] = {
+        vtac_attr_of_float("epsilon", vtac_torch_float(im, "eps", 1e-5)),
+        vtac_attr_of_int("num_groups", vtac_torch_int(im, how == 3 ? "group" : "num_groups", 1))};
     const vtac_id in[] = {x, weight_or(im, "weight", &type.dim[1], 1, 1.0),
                           weight_or(im, "bias", &type.dim[1], 1, 0.0)};
-    return vtac_torch_tensor_of(
-        im, vtac_make(&im->maker, how == 0 ? VTAC_OP_INSTANCE_NORMALIZATION : VTAC_OP_GROUP_NORMALIZATION, in,
-                      3, attrs, how == 0 ? 1 : 2));
+    const vtac_op op = how == 0 ? VTAC_OP_INSTANCE_NORMALIZATION : VTAC_OP_GROUP_NORMALIZATION;
+    return of_three(im, vtac_make(&im->maker, op, in, 3, attrs, how == 0 ? 1 : 2), how);
 }
 
 /* ---- other sizes */
