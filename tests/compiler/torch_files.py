@@ -68,6 +68,20 @@ class Trial:
             sys.exit("expected %s:\n%s" % (missing, done.stderr))
 
 
+def export_ends(t, rng):
+    """Slices to the end, which is the largest integer, and a normalization by the batch's own mean, as torch.export takes instance
+    normalization apart."""
+    x, w = rng.uniform(-1, 1, (2, 4, 5, 3)).astype(np.float32), rng.uniform(0.5, 1.5, 4).astype(np.float32)
+    last = (1 << 63) - 1
+    nodes = [node("torch.ops.aten.slice.Tensor", ["a"], self="x", dim=0, start=0, end=last),
+             node("torch.ops.aten.slice.Tensor", ["b"], self="a", dim=2, start=1, end=last, step=2),
+             node("torch.ops.aten.slice.Tensor", ["y"], self="b", dim=3, start=-last - 1, end=-1),
+             node("torch.ops.aten._native_batch_norm_legit.no_stats", ["n", "m0", "v0"], input="x", weight="p_w", bias=None, training=True, momentum=0.0, eps=1e-3)]
+    mean, variance = x.mean((0, 2, 3), keepdims=True), x.var((0, 2, 3), keepdims=True)
+    norm = (x - mean) / np.sqrt(variance + 1e-3) * w.reshape(-1, 1, 1)
+    t.check(exported(program(nodes, {"x": x}, {"w": w}, ["y", "n"]), {"w": w}, "raw"), {"x": x}, {"y": x[:, :, 1::2, :-1], "n": norm}, shaped=False)
+
+
 def export_layouts(t, rng):
     f = lambda *dims: rng.uniform(-1, 1, dims).astype(np.float32)
     x, w, b, k = f(2, 3, 8, 8), f(4, 3, 3, 3), f(4), f(5, 4)
@@ -235,6 +249,7 @@ def main():
         t = Trial(sys.argv[1], work)
         for draw in range(2):
             rng = np.random.default_rng(seed + draw)
+            export_ends(t, rng)
             program_file = export_layouts(t, rng)
             statements(t, rng)
             views(t, rng)

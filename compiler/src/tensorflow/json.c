@@ -32,8 +32,8 @@ static int64_t whole_of(const cJSON *item)
     if (cJSON_IsString(item)) {
         return strtoll(item->valuestring, NULL, 10);
     }
-    const bool fits = cJSON_IsNumber(item) && item->valuedouble > -0x1p62 && item->valuedouble < 0x1p62;
-    return fits ? (int64_t)item->valuedouble : 0;
+    const double value = cJSON_IsNumber(item) ? item->valuedouble : 0.0;
+    return value >= 0x1p63 ? INT64_MAX : value <= -0x1p63 ? INT64_MIN : value == value ? (int64_t)value : 0;
 }
 
 static vta_status copy_text(vta_arena *arena, const cJSON *item, const char **out, vta_diag *diag)

@@ -32,11 +32,11 @@ static const char *text_of(const cJSON *item)
     return cJSON_IsString(item) ? item->valuestring : "";
 }
 
+/* A number beyond 64 bits is the last one of them: an end of INT64_MAX is a double above it. */
 static int64_t whole_of(const cJSON *item)
 {
-    return cJSON_IsNumber(item) && item->valuedouble > -9e18 && item->valuedouble < 9e18
-               ? (int64_t)item->valuedouble
-               : 0;
+    const double value = cJSON_IsNumber(item) ? item->valuedouble : 0.0;
+    return value >= 0x1p63 ? INT64_MAX : value <= -0x1p63 ? INT64_MIN : value == value ? (int64_t)value : 0;
 }
 
 static cJSON *parse_member(vtac_torch *im, const char *name)

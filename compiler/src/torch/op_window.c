@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../import/blocks.h"
 #include "../import/window.h"
 #include "torch.h"
 
@@ -276,11 +277,37 @@ static vtac_torch_value of_three(vtac_torch *im, vtac_id y, int32_t how)
     return how == 3 ? vtac_torch_list_value(im, TORCH_TUPLE, all, 3) : all[0];
 }
 
+/* By the mean and the variance of the batch itself, as an instance normalization is taken apart. */
+static vtac_id by_own_batch(vtac_torch *im, vtac_id x, const vtac_type *type)
+{
+    vtac_import_builder *m = &im->maker;
+    int64_t axes[VTAC_MAX_RANK] = {0};
+    for (uint32_t a = 2; a < type->rank; a++) {
+        axes[a - 1] = a;
+    }
+    const uint32_t count = type->rank - 1;
+    const vtac_id off =
+        vtac_make2(m, VTAC_OP_SUB, x, vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, x, axes, count, true));
+    const vtac_id square = vtac_make2(m, VTAC_OP_MUL, off, off);
+    const vtac_id variance = vtac_make_reduce(m, VTAC_OP_REDUCE_MEAN, square, axes, count, true);
+    const vtac_id root = vtac_make1(
+        m, VTAC_OP_SQRT, vtac_torch_with(im, VTAC_OP_ADD, variance, vtac_torch_float(im, "eps", 1e-5)));
+    const vtac_id y = vtac_make2(m, VTAC_OP_DIV, off, root);
+    const vtac_id scaled =
+        vtac_make_along(m, VTAC_OP_MUL, y, weight_or(im, "weight", &type->dim[1], 1, 1.0), 1);
+    return vtac_make_along(m, VTAC_OP_ADD, scaled, weight_or(im, "bias", &type->dim[1], 1, 0.0), 1);
+}
+
 vtac_torch_value vtac_torch_make_batch_norm(vtac_torch *im, int32_t how)
 {
     const vtac_id x = vtac_torch_in(im, "input");
     vtac_type type = vtac_made_type(&im->maker, x);
-    if (vtac_torch_flag(im, "training", false) || !vtac_torch_has(im, "running_mean")) {
+    if (im->maker.status == VTA_OK && type.rank >= 2 && !vtac_torch_has(im, "running_mean")) {
+        (void)vtac_torch_flag(im, "training", true);
+        (void)vtac_torch_arg(im, "running_var");
+        return of_three(im, by_own_batch(im, x, &type), how);
+    }
+    if (vtac_torch_flag(im, "training", false)) {
         vtac_torch_refuse(im, "a batch normalization in training (call .eval() before the model is saved)");
     }
     if (im->maker.status != VTA_OK || type.rank < 2) {
