@@ -10,8 +10,8 @@
 #   refused  vtac took it not, with one line
 #   silent   not kept, and nothing said so: the exit status is 1
 #
-# Without --config a network runs on vtac's own configuration; where the compiler says of a node that it would run on one with ROWS,
-# the network runs on the configuration of the same board that has them. The column `config` names it.
+# Without --config a network runs on vtac's own configuration; where it is not whole there, and is whole on that of the same board with
+# functions on rows, or the compiler says of a node that it would run with ROWS, it runs on that one. The column `config` names it.
 #
 # Weights are drawn, so that decisions lie nearer to each other than those of a trained network; statistics of normalizations
 # are those of the inputs. `work` is the share of what the host would need for all nodes but the conversions of inputs and
@@ -163,11 +163,22 @@ def needs_rows(done):
     return done.returncode == 0 and any(NEEDS_ROWS in x["reason"] for x in json.loads(done.stdout).get("left", []))
 
 
+def shares(done):
+    return with_work({}, json.loads(done.stdout)) if done.returncode == 0 else {}
+
+
+def compile_best(vtac):
+    """The configuration that the network needs, of those of one board, and what the compiler does for it."""
+    own = compile_for(vtac, OWN)
+    if own.returncode != 0 or (is_whole(shares(own)) and not needs_rows(own)):
+        return own, OWN
+    more = compile_for(vtac, WITH_ROWS)
+    return (more, WITH_ROWS) if needs_rows(own) or is_whole(shares(more)) else (compile_for(vtac, OWN), OWN)
+
+
 def compile_both(vtac, config):
     """What the compiler tells and says of the network on the accelerator, or the row of one that it refuses."""
-    done, used = compile_for(vtac, config or OWN), config or OWN
-    if not config and needs_rows(done):
-        done, used = compile_for(vtac, WITH_ROWS), WITH_ROWS
+    done, used = (compile_for(vtac, config), config) if config else compile_best(vtac)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         if done.returncode != 1 or os.path.exists("vta.so"):
@@ -179,7 +190,7 @@ def compile_both(vtac, config):
 
 def with_work(cells, told):
     left = told.get("left", [])
-    return {**cells, "config": told["config"], "regions": told.get("regions", 0), "work %": round(100 * told.get("share", 0), 2), "seconds": round(told["seconds"], 1),
+    return {**cells, "config": told.get("config", "-"), "regions": told.get("regions", 0), "work %": round(100 * told.get("share", 0), 2), "seconds": round(told["seconds"], 1),
             "left": ", ".join("%s %.2f" % (x["op"], 100 * x["share"]) for x in left if x["share"] >= 0.0005) or "-", "reasons": left}
 
 

@@ -50,6 +50,14 @@ int cli_read_offload(const cli_args *args, cli_offload *out)
                                                                    : cli_usage(args, "%s", diag.text);
 }
 
+vtac_network_end cli_offload_ends(const cli_offload *offload)
+{
+    if (!offload->always) {
+        return VTAC_END_FLOAT;
+    }
+    return offload->config.rows ? VTAC_END_ROWS : VTAC_END_PLAIN;
+}
+
 vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *graph, vtac_partition **out,
                              vta_diag *diag)
 {

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "vtac/codegen.h"
 #include "vtac/partition.h"
+#include "vtac/quantize.h"
 
 typedef struct cli_offload {
     bool wanted;         /* --target vta */
@@ -32,6 +33,10 @@ typedef struct cli_offload {
 void cli_offload_text(const cli_offload *offload, const vtac_target *target, char *text, size_t size);
 
 int cli_read_offload(const cli_args *args, cli_offload *out);
+
+/* The most that may have 8 bits at the end of a network: what the configuration computes, where all that it
+ * can goes there; else floats, which the host computes more exactly. */
+vtac_network_end cli_offload_ends(const cli_offload *offload);
 
 /* Moves to the accelerator what belongs there; *out is NULL where nothing is wanted there, else owned. */
 vta_status cli_offload_graph(const cli_offload *offload, int level, vtac_graph *graph, vtac_partition **out,

@@ -331,6 +331,7 @@ vta_status cli_parts_quantize(cli_parts *p, vtac_graph **graph, cli_mixed *mixed
     how.progress = cli_stages();
     const cli_model_source source = cli_parts_source(p);
     how.sizes = cli_parts_sizes(p);
+    how.ends = p->max_end;
     VTA_TRY(cli_quantize_mixed(p->args, &source, &how, mixed, graph, report, diag));
     return cli_parts_join(p, mixed->samples, graph, report, diag);
 }

@@ -13,15 +13,16 @@
 typedef struct cli_parts {
     const cli_args *args;
     const cli_shapes *shapes;
-    bool told;         /* what importing assumes was */
-    bool split;        /* the graph is a trunk: the model has more */
-    bool open;         /* the graph is the model at the first of `sizes` */
-    vta_vec sizes;     /* of vtac_type: an item for each input, at one size after the other */
-    uint32_t inputs;   /* of the model */
-    uint32_t given;    /* sizes that the calibration inputs have; one more is made up */
-    vtac_graph *ends;  /* the inputs alone, for their names */
-    vtac_graph *other; /* at the size that is made up */
-    vtac_samples more; /* at the size that was asked for last */
+    vtac_network_end max_end; /* what the search may give 8 bits at the end of the network */
+    bool told;                /* what importing assumes was */
+    bool split;               /* the graph is a trunk: the model has more */
+    bool open;                /* the graph is the model at the first of `sizes` */
+    vta_vec sizes;            /* of vtac_type: an item for each input, at one size after the other */
+    uint32_t inputs;          /* of the model */
+    uint32_t given;           /* sizes that the calibration inputs have; one more is made up */
+    vtac_graph *ends;         /* the inputs alone, for their names */
+    vtac_graph *other;        /* at the size that is made up */
+    vtac_samples more;        /* at the size that was asked for last */
     vta_arena arena;
     char *folder;
     uint8_t *file, *joined; /* the model's bytes; those of the quantized one */

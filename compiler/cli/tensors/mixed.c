@@ -102,6 +102,9 @@ void cli_mixed_text(const cli_mixed *mixed, const vtac_quantize_report *report)
         cli_sentence(0, "%u layers stay float so that the outputs hold: %.1f %% of the multiplications",
                      mixed->chosen, 100.0 * share_in_float(report));
     }
+    if (mixed->ends) {
+        cli_sentence(0, "the end of the network has 8 bits, too, since the outputs hold");
+    }
     for (uint32_t i = mixed->wide_count - mixed->wide_chosen; i < mixed->wide_count; i++) {
         cli_sentence(0, "kept in 8 bits so that the outputs hold: %s", mixed->wide[i]);
     }

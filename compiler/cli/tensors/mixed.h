@@ -35,6 +35,7 @@ typedef struct cli_mixed {
     uint32_t kept_count, chosen; /* the last `chosen` of them */
     const char *const *wide;     /* weights of 8 bits beside such of 4: named, then those that were chosen */
     uint32_t wide_count, wide_chosen;
+    bool ends; /* sums, products and Softmax at the end of the network have 8 bits */
     uint32_t trials;
     vtac_range_method method; /* of the result */
     struct {

@@ -30,6 +30,7 @@ typedef struct mixed_search {
     const char **ranked;         /* those behind what was named by hand */
     uint64_t *work;              /* by name: multiplications of the layer */
     uint32_t named, names_count; /* named by hand; and all of them, the noisiest first */
+    vtac_network_end ends;       /* the most that has 8 bits at the end of the network */
     uint32_t left;               /* trials, of a search that compiles once */
     vtac_quality target;         /* of the automatic search */
     bool widens;                 /* the trial gives weights of 4 bits 8, and leaves no layer in float */
@@ -86,7 +87,9 @@ static vta_status open_trials(mixed_search *s)
     VTA_TRY(s->source->load(s->source->context, &s->tried, s->diag));
     VTA_TRY(read_samples(s, s->tried));
     VTA_TRY(s->source->load(s->source->context, &s->twin, s->diag));
-    return add_file(s, vtac_trials_open(s->tried, s->twin, s->samples, &s->how, &s->trials, s->diag));
+    vtac_quantize_options how = s->how;
+    how.ends = s->ends;
+    return add_file(s, vtac_trials_open(s->tried, s->twin, s->samples, &how, &s->trials, s->diag));
 }
 
 /* Quantizes the model anew, for one trial. */
@@ -527,6 +530,32 @@ static vta_status try_first(mixed_search *s, bool *good)
     return keep_worst(s);
 }
 
+/* Floats at the end of the network get 8 bits where they are much of the work and the mark stays good. */
+static vta_status try_ends(mixed_search *s)
+{
+    const double little = 0.005; /* of the work */
+    vtac_quantize_options how = s->best;
+    vtac_quantize_report report = {0};
+    vtac_graph *graph = NULL;
+    if (!s->mixed->automatic || s->trials == NULL || s->ends == VTAC_END_FLOAT ||
+        s->report->quality != VTAC_QUALITY_GOOD || s->report->float_work <= little) {
+        return VTA_OK;
+    }
+    how.ends = s->ends;
+    how.measure_harm = false;
+    const vta_status status = run_trial(s, &how, true, &graph, &report);
+    if (status != VTA_OK || report.quality != VTAC_QUALITY_GOOD ||
+        report.float_work >= s->report->float_work) {
+        vtac_quantize_report_free(&report);
+        return status;
+    }
+    vtac_quantize_report_free(s->report);
+    *s->report = report;
+    s->mixed->ends = true;
+    take_trial(s, &how, graph);
+    return VTA_OK;
+}
+
 /* Makes the model of the best trial, and reports its layers. */
 static vta_status finish_trials(mixed_search *s)
 {
@@ -557,6 +586,7 @@ static vta_status search_anything(mixed_search *s)
         s->left = count_trials(s->report);
         VTA_TRY(narrow_search(s));
     }
+    VTA_TRY(try_ends(s));
     return finish_trials(s);
 }
 
@@ -569,11 +599,13 @@ vta_status cli_quantize_mixed(const cli_args *args, const cli_model_source *sour
                       .how = *how,
                       .mixed = mixed,
                       .arena = mixed->arena,
+                      .ends = how->ends,
                       .names = how->keep_float,
                       .named = how->keep_count,
                       .report = report,
                       .diag = diag};
     mixed->method = how->method;
+    s.how.ends = VTAC_END_FLOAT;
     s.how.measure_harm = mixed->automatic;
     s.how.hold_out = mixed->automatic;
     VTA_TRY(cli_read_answers(cli_value(args, "--labels"), mixed->arena, &s.how, diag));

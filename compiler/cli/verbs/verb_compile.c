@@ -405,10 +405,11 @@ static int run_compile(const cli_args *args)
     cli_stages_begin();
     passes.progress = passes.report != NULL ? NULL : cli_stages(); /* one of them on a terminal */
     cli_stage("reading", args->operands[0], 0, 0);
-    compilation c = {.args = args,
-                     .shapes = &shapes,
-                     .passes = &passes,
-                     .parts = {.args = args, .shapes = &shapes, .told = true}};
+    compilation c = {
+        .args = args,
+        .shapes = &shapes,
+        .passes = &passes,
+        .parts = {.args = args, .shapes = &shapes, .max_end = cli_offload_ends(&offload), .told = true}};
     if (cli_load_graph(args, args->operands[0], &shapes, &c.graph, &diag) != VTA_OK) {
         cli_stages_end();
         return cli_fail(args, &diag);

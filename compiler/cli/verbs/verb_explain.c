@@ -409,7 +409,7 @@ static int run_explain(const cli_args *args)
     if (offload.kernels != NULL) {
         return explain_kernels(args, graph, &offload, (int)level);
     }
-    cli_parts parts = {.args = args, .shapes = &shapes, .told = true};
+    cli_parts parts = {.args = args, .shapes = &shapes, .max_end = cli_offload_ends(&offload), .told = true};
     return explain_graph(&parts, graph, &offload, (int)level);
 }
 

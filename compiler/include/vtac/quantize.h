@@ -48,6 +48,13 @@ typedef struct vtac_more_sizes {
 /* A model that was compiled once, for trials of what stays float (below). */
 typedef struct vtac_trials vtac_trials;
 
+/* The numbers at the end of a network, behind its last product, sum of 8 bits or pool. */
+typedef enum vtac_network_end {
+    VTAC_END_FLOAT, /* floats, which are more exact and cost the accelerator nothing */
+    VTAC_END_PLAIN, /* sums, differences and products of two have 8 bits */
+    VTAC_END_ROWS   /* so have Softmax and normalizations */
+} vtac_network_end;
+
 typedef struct vtac_quantize_options {
     vtac_range_method method;
     bool per_channel;              /* weights: a scale for each output channel */
@@ -62,6 +69,7 @@ typedef struct vtac_quantize_options {
     bool round_nearest;            /* those of 4 bits do not, which else do where there are samples */
     const char *const *keep_float; /* nodes that stay float, by name or by that of a result */
     uint32_t keep_count;
+    vtac_network_end ends;
     bool keep_readers; /* what reads a result of these stays float, too, so that the result is one */
     bool hold_out;     /* trials judge each of many samples with the ranges of the others */
     bool measure_harm; /* fill `harm` of the layers where the mark is not good and the samples are real */
@@ -154,8 +162,9 @@ typedef struct vtac_quantize_report {
     vtac_output_quality *outputs; /* of floats; in the model's order */
     uint32_t output_count;
     vtac_quality quality;
-    vtac_detections detections;   /* floats and bytes 0: no output is boxes, or none was found */
-    uint64_t macs, macs_float;    /* multiplications with weights, and those of them that stay float */
+    vtac_detections detections; /* floats and bytes 0: no output is boxes, or none was found */
+    uint64_t macs, macs_float;  /* multiplications with weights, and those of them that stay float */
+    double float_work; /* share of the host's work for all nodes that those that stay float have; about */
     vtac_quantized_layer *layers; /* worst first */
     uint32_t layer_count;
     uint32_t samples;

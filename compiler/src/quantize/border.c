@@ -2,7 +2,8 @@
  *
  * The border of the integers: nodes at the end of the network, and in front of what computes with floats,
  * stay float. The border lies behind the last product, sum or pool, or behind the normalization of such rows,
- * which a transformer ends with.
+ * which a transformer ends with. Where the options ask for it, it lies behind sums, products and Softmax,
+ * too.
  */
 #include "plan.h"
 
@@ -148,13 +149,28 @@ static bool has_reader(const vtac_quant_plan *plan, vtac_node_id id)
     return has;
 }
 
+/* True for what has 8 bits at the end of the network where that is asked for. */
+static bool is_asked_for(const vtac_quant_plan *plan, vtac_node_id id)
+{
+    static const vtac_network_end from[VTAC_OP_COUNT] = {[VTAC_OP_ADD] = VTAC_END_PLAIN,
+                                                         [VTAC_OP_SUB] = VTAC_END_PLAIN,
+                                                         [VTAC_OP_MUL] = VTAC_END_PLAIN,
+                                                         [VTAC_OP_SOFTMAX] = VTAC_END_ROWS,
+                                                         [VTAC_OP_LAYER_NORMALIZATION] = VTAC_END_ROWS,
+                                                         [VTAC_OP_RMS_NORMALIZATION] = VTAC_END_ROWS,
+                                                         [VTAC_OP_GROUP_NORMALIZATION] = VTAC_END_ROWS,
+                                                         [VTAC_OP_INSTANCE_NORMALIZATION] = VTAC_END_ROWS};
+    const vtac_network_end first = from[plan->graph->nodes[id].op];
+    return plan->island[id] == 0 && first != VTAC_END_FLOAT && plan->ends >= first;
+}
+
 /* Marks what stays 8 bits whether it is read or not. Such nodes are never made float again, so that one look
  * at each node, in the order of computation, is enough. */
 static void mark_whole(const vtac_quant_plan *plan)
 {
     for (uint32_t i = 0; i < plan->graph->order_count; i++) {
         const vtac_node_id id = plan->graph->order[i];
-        plan->whole[id] = plan->active[id] && !needs_reader(plan, id);
+        plan->whole[id] = plan->active[id] && (is_asked_for(plan, id) || !needs_reader(plan, id));
     }
 }
 

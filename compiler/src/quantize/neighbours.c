@@ -21,17 +21,6 @@ bool vtac_is_neighbour_norm(const vtac_graph *graph, const vtac_node *node)
            vtac_attr_float(node, "beta", 0.75) > 0.0 && vtac_attr_float(node, "bias", 1.0) > 0.0;
 }
 
-static vta_status add_number(const vtac_splitter *s, double number, vtac_value_id *out)
-{
-    float *data = vta_arena_array(&s->graph->arena, 1, sizeof *data);
-    if (data == NULL) {
-        return vta_no_memory(s->diag);
-    }
-    *data = (float)number;
-    const vtac_tensor tensor = {.type = {.dtype = VTAC_F32}, .data = data, .bytes = sizeof *data};
-    return vtac_add_constant(s->graph, "", &tensor, out, s->diag);
-}
-
 /* [c, c, 1, 1] with a number where a channel is a neighbour of another one. */
 static vta_status add_band(const vtac_splitter *s, int64_t channels, vtac_value_id *out)
 {
@@ -59,9 +48,9 @@ vta_status vtac_split_neighbours(const vtac_splitter *s)
     VTA_TRY(vtac_split_add(s, VTAC_OP_MUL, square, 2, NULL, 0, &sum[0]));
     VTA_TRY(add_band(s, s->graph->values[x].type.dim[1], &sum[1]));
     VTA_TRY(vtac_split_add(s, VTAC_OP_CONV, sum, 2, NULL, 0, &whole[0]));
-    VTA_TRY(add_number(s, vtac_attr_float(&s->like, "bias", 1.0), &whole[1]));
+    VTA_TRY(vtac_split_number(s, vtac_attr_float(&s->like, "bias", 1.0), &whole[1]));
     VTA_TRY(vtac_split_add(s, VTAC_OP_ADD, whole, 2, NULL, 0, &power[0]));
-    VTA_TRY(add_number(s, -vtac_attr_float(&s->like, "beta", 0.75), &power[1]));
+    VTA_TRY(vtac_split_number(s, -vtac_attr_float(&s->like, "beta", 0.75), &power[1]));
     VTA_TRY(vtac_split_add(s, VTAC_OP_POW, power, 2, NULL, 0, &product[1]));
     VTA_TRY(vtac_split_add(s, VTAC_OP_MUL, product, 2, NULL, 0, &product[0]));
     vtac_split_replace(s, product[0]);

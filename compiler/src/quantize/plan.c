@@ -530,8 +530,8 @@ static void want_larger_pictures(const vtac_quant_plan *plan)
     }
 }
 
-vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, vtac_quant_plan *out,
-                                vta_diag *diag)
+vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vtac_network_end ends, vta_arena *arena,
+                                vtac_quant_plan *out, vta_diag *diag)
 {
     const size_t nodes = graph->node_count + (size_t)1;
     const size_t values = graph->value_count + (size_t)1;
@@ -547,7 +547,8 @@ vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *
                              .island = vta_arena_array(arena, nodes, sizeof(uint32_t)),
                              .parent = vta_arena_array(arena, values, sizeof(vtac_value_id)),
                              .node_room = (uint32_t)nodes,
-                             .value_room = (uint32_t)values};
+                             .value_room = (uint32_t)values,
+                             .ends = ends};
     if (out->active == NULL || out->exact == NULL || out->early == NULL || out->whole == NULL ||
         out->wanted == NULL || out->mask == NULL || out->island == NULL || out->parent == NULL) {
         return vta_no_memory(diag);

@@ -6,6 +6,7 @@
 #define VTAC_QUANTIZE_PLAN_H
 
 #include "vtac/graph.h"
+#include "vtac/quantize.h"
 
 typedef enum vtac_quant_role {
     QUANT_FLOAT,
@@ -31,11 +32,12 @@ typedef struct vtac_quant_plan {
                          of, from 1 on; 0: none */
     vtac_value_id *parent; /* by value: towards the one that stands for its group */
     uint32_t node_room, value_room;
+    vtac_network_end ends;
 } vtac_quant_plan;
 
 /* `kept` nodes stay float: by node; NULL: none. */
-vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vta_arena *arena, vtac_quant_plan *out,
-                                vta_diag *diag);
+vta_status vtac_quant_plan_make(vtac_graph *graph, const bool *kept, vtac_network_end ends, vta_arena *arena,
+                                vtac_quant_plan *out, vta_diag *diag);
 
 vtac_quant_role vtac_quant_role_of(vtac_op op);
 

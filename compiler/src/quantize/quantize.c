@@ -301,13 +301,13 @@ static vta_status make_plan(quantize_job *j, vta_diag *diag)
     VTA_TRY(vtac_quant_find_kept(j->graph, j->options, &j->arena, &kept, diag));
     VTA_TRY(vtac_quant_find_named(j->graph, j->options->keep_bytes, j->options->keep_bytes_count, &j->arena,
                                   &j->keeps_bytes, diag));
-    VTA_TRY(vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag));
+    VTA_TRY(vtac_quant_plan_make(j->graph, kept, j->options->ends, &j->arena, &j->plan, diag));
     if (!j->options->equalize) {
         return VTA_OK;
     }
     VTA_TRY(
         vtac_quant_equalize(&j->plan, diag)); /* new constants: the plan has room for those that were there */
-    return vtac_quant_plan_make(j->graph, kept, &j->arena, &j->plan, diag);
+    return vtac_quant_plan_make(j->graph, kept, j->options->ends, &j->arena, &j->plan, diag);
 }
 
 vta_status vtac_quant_prepare(vtac_graph *graph, vtac_quant_borders *borders, const vtac_samples *samples,
@@ -429,14 +429,33 @@ bool vtac_quant_has_work(const vtac_quant_plan *plan)
     return has;
 }
 
+/* Elements that a node reads and writes, where it computes with floats. */
+static double moved_by(const vtac_graph *g, const vtac_node *node)
+{
+    double moved = (double)vtac_type_elements(&g->values[node->outputs[0]].type);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const vtac_value *x = &g->values[node->inputs[i]];
+        moved += node->inputs[i] == 0 || x->constant != NULL ? 0.0 : (double)vtac_type_elements(&x->type);
+    }
+    return vtac_quant_moves(node) ? 0.0 : moved;
+}
+
 void vtac_quant_count_macs(const vtac_quant_plan *plan, vtac_quantize_report *report)
 {
-    for (vtac_node_id n = 1; n < plan->node_room; n++) {
+    const double per_element = 5.0; /* multiplications of a product in the time of an element elsewhere */
+    double floats = 0.0, all = 0.0;
+    for (uint32_t i = 0; i < plan->graph->order_count; i++) {
+        const vtac_node_id n = plan->graph->order[i];
         const vtac_node *node = &plan->graph->nodes[n];
-        const uint64_t macs = node->dead ? 0 : vtac_quant_macs(plan->graph, node);
+        const uint64_t macs = n < plan->node_room ? vtac_quant_macs(plan->graph, node) : 0;
+        const double work =
+            n < plan->node_room ? (double)macs + per_element * moved_by(plan->graph, node) : 0.0;
         report->macs += macs;
-        report->macs_float += plan->active[n] ? 0 : macs;
+        report->macs_float += macs == 0 || plan->active[n] ? 0 : macs;
+        floats += work <= 0.0 || plan->active[n] ? 0.0 : work;
+        all += work;
     }
+    report->float_work = all > 0.0 ? floats / all : 0.0;
 }
 
 static vta_status fail_flow(vta_diag *diag)

@@ -54,6 +54,29 @@ vta_status vtac_split_reshape(const vtac_splitter *s, const int64_t *dims, uint3
     return vtac_split_add(s, VTAC_OP_RESHAPE, inputs, 2, NULL, 0, value);
 }
 
+vta_status vtac_split_number(const vtac_splitter *s, double number, vtac_value_id *out)
+{
+    float *data = vta_arena_array(&s->graph->arena, 1, sizeof *data);
+    if (data == NULL) {
+        return vta_no_memory(s->diag);
+    }
+    *data = (float)number;
+    const vtac_tensor tensor = {.type = {.dtype = VTAC_F32}, .data = data, .bytes = sizeof *data};
+    return vtac_add_constant(s->graph, "", &tensor, out, s->diag);
+}
+
+bool vtac_leads_to_product(const vtac_graph *g, vtac_value_id value, uint32_t depth)
+{
+    const vtac_value *v = &g->values[value];
+    bool leads = false;
+    for (uint32_t i = 0; i < v->user_count && depth > 0 && !leads; i++) {
+        const vtac_node *node = &g->nodes[v->users[i]];
+        leads = !node->dead && (node->op == VTAC_OP_CONV || node->op == VTAC_OP_GEMM ||
+                                vtac_leads_to_product(g, node->outputs[0], depth - 1));
+    }
+    return leads;
+}
+
 /* ---- many operands */
 
 static bool is_float_of(const vtac_graph *g, vtac_value_id value, const vtac_type *type)
@@ -88,19 +111,6 @@ static vta_status split_many(const vtac_splitter *s)
 
 /* ---- softmax of two */
 
-/* True if a product with constant weights reads a value, through whatever stands between. */
-static bool leads_to_product(const vtac_graph *g, vtac_value_id value, uint32_t depth)
-{
-    const vtac_value *v = &g->values[value];
-    bool leads = false;
-    for (uint32_t i = 0; i < v->user_count && depth > 0 && !leads; i++) {
-        const vtac_node *node = &g->nodes[v->users[i]];
-        leads = !node->dead && (node->op == VTAC_OP_CONV || node->op == VTAC_OP_GEMM ||
-                                leads_to_product(g, node->outputs[0], depth - 1));
-    }
-    return leads;
-}
-
 /* True for a softmax over two numbers in the middle of a network. */
 static bool is_pair(const vtac_graph *g, const vtac_node *node)
 {
@@ -109,7 +119,7 @@ static bool is_pair(const vtac_graph *g, const vtac_node *node)
     int64_t axis = vtac_attr_int(node, "axis", -1);
     axis = x != NULL && axis < 0 ? axis + x->rank : axis;
     return x != NULL && x->dtype == VTAC_F32 && axis >= 0 && axis < x->rank && x->dim[axis] == 2 &&
-           leads_to_product(g, node->outputs[0], FAR);
+           vtac_leads_to_product(g, node->outputs[0], FAR);
 }
 
 static vta_status slice_half(const vtac_splitter *s, int64_t axis, int64_t half, vtac_value_id *out)
@@ -281,6 +291,9 @@ static const struct {
     {is_pair, split_pair},
     {is_volume, split_volume},
     {vtac_is_transposed_signal, vtac_split_signal},
+    {vtac_is_normalized_input, vtac_split_normalized_input},
+    {vtac_is_response_norm, vtac_split_responses},
+    {vtac_is_mean_place, vtac_split_mean_place},
     {vtac_is_uneven_resize, vtac_split_resize},
     {vtac_is_neighbour_norm, vtac_split_neighbours},
 };

@@ -129,7 +129,7 @@ static vta_status plan_trial(trial *t, vta_diag *diag)
 {
     const bool *kept = NULL;
     VTA_TRY(vtac_quant_find_kept(t->of->graph, t->how, &t->arena, &kept, diag));
-    VTA_TRY(vtac_quant_plan_make(t->of->graph, kept, &t->arena, &t->plan, diag));
+    VTA_TRY(vtac_quant_plan_make(t->of->graph, kept, t->how->ends, &t->arena, &t->plan, diag));
     VTA_TRY(vtac_quant_has_work(&t->plan) ? VTA_OK : vtac_quant_fail_nothing(diag));
     VTA_TRY(vtac_trials_observe(t->of, &t->plan, t->how->method, &t->observer, diag));
     vtac_quant_centre_factors(&t->observer);
@@ -383,8 +383,8 @@ static vta_status plan_all(vtac_trials *t, vtac_graph *twin, const vtac_quantize
     VTA_TRY(vtac_quant_prepare(t->graph, &borders, t->samples, how, diag));
     VTA_TRY(vtac_quant_prepare(twin, &borders, t->samples, how, diag));
     VTA_TRY(vtac_quant_find_kept(t->graph, how, &t->arena, &kept, diag));
-    VTA_TRY(vtac_quant_plan_make(t->graph, kept, &t->arena, &t->plan, diag));
-    VTA_TRY(vtac_quant_plan_make(twin, kept, &t->arena, second, diag));
+    VTA_TRY(vtac_quant_plan_make(t->graph, kept, how->ends, &t->arena, &t->plan, diag));
+    VTA_TRY(vtac_quant_plan_make(twin, kept, how->ends, &t->arena, second, diag));
     VTA_TRY(vtac_quant_has_work(&t->plan) ? VTA_OK : vtac_quant_fail_nothing(diag));
     return set_apart(t, diag);
 }
