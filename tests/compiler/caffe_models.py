@@ -152,6 +152,64 @@ def more_windows(net, x):
     net.add("Convolution", numpy.einsum("nclk,ock->nol", parts, w) + b.reshape(-1, 1), "convolution_param { num_output: 5 kernel_size: 3 stride: 2 }", [w, b], [name])
 
 
+def masks(net, x):
+    """A pool with the places of its maxima, what undoes it, and parts of planes."""
+    n, c, h, w = x.shape
+    wide = numpy.pad(x, ((0, 0), (0, 0), (0, h % 2), (0, w % 2)), constant_values=-numpy.inf)
+    parts = wide.reshape(n, c, (h + 1) // 2, 2, (w + 1) // 2, 2).swapaxes(3, 4).reshape(n, c, (h + 1) // 2, (w + 1) // 2, 4)
+    at = parts.argmax(-1)
+    rows, columns = numpy.indices(at.shape[2:])
+    mask = (2 * rows + at // 2) * w + 2 * columns + at % 2
+    tops = ["most", "most_mask"]
+    net.add("Pooling", [parts.max(-1), mask], "pooling_param { pool: MAX kernel_size: 2 stride: 2 }", tops=tops)
+    back = numpy.zeros((n, c, h * w))
+    numpy.put_along_axis(back, mask.reshape(n, c, -1), parts.max(-1).reshape(n, c, -1), 2)
+    net.add("Upsample", back.reshape(x.shape), "upsample_param { upsample_h: %d upsample_w: %d }" % (h, w), bottoms=tops)
+    net.add("Upsample", back.reshape(x.shape), "upsample_param { scale: 2 pad_out_h: true }".replace("true", str(h % 2)), bottoms=tops)
+    for top in tops:
+        net.wanted.pop(top)
+    size = net.values["regions"]
+    found = numpy.zeros((len(size), c, 2, 3))
+    for i, (_, left, top, right, bottom) in enumerate(numpy.floor(size * [1, 0.5, 0.5, 0.5, 0.5] + 0.5).astype(int)):
+        high, broad = max(bottom - top + 1, 1), max(right - left + 1, 1)
+        for a in range(2):
+            for b in range(3):
+                r = [min(max(v + top, 0), h) for v in (a * high // 2, -(-(a + 1) * high // 2))]
+                k = [min(max(v + left, 0), w) for v in (b * broad // 3, -(-(b + 1) * broad // 3))]
+                found[i, :, a, b] = x[0, :, r[0]:r[1], k[0]:k[1]].max((1, 2)) if r[1] > r[0] and k[1] > k[0] else 0
+    net.add("ROIPooling", found, "roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 }", bottoms=["data", "regions"])
+
+
+def over_steps(net):
+    """Cells by plain loops; marks begin sequences anew in the middle."""
+    x, marks, still = (net.values[n] for n in ("steps", "marks", "still"))
+    count, streams, inputs = x.shape
+    units, flat = 5, still.reshape(streams, -1)
+    sigmoid = lambda v: 1 / (1 + numpy.exp(-v))
+    for extra in (False, True):
+        bottoms = ["steps", "marks"] + (["still"] if extra else [])
+        for kind, gates in (("LSTM", 4), ("RNN", 1)):
+            w, b, u = net.numbers(gates * units, inputs), net.numbers(gates * units), net.numbers(gates * units, units)
+            s, o, p = net.numbers(gates * units, flat.shape[1]), net.numbers(units, units), net.numbers(units)
+            h = c = numpy.zeros((streams, units))
+            out = []
+            for t in range(count):
+                g = x[t] @ w.T + b + (marks[t][:, None] * h) @ u.T + (flat @ s.T if extra else 0)
+                if kind == "LSTM":
+                    i, f, q, v = numpy.split(g, 4, 1)
+                    c = sigmoid(f) * marks[t][:, None] * c + sigmoid(i) * numpy.tanh(v)
+                    h = sigmoid(q) * numpy.tanh(c)
+                else:
+                    h = numpy.tanh(g)
+                out.append(h if kind == "LSTM" else numpy.tanh(h @ o.T + p))
+            blobs = [w, b] + ([s] if extra else []) + [u] + ([] if kind == "LSTM" else [o, p])
+            net.add(kind, numpy.stack(out), "recurrent_param { num_output: %d weight_filler { type: 'uniform' } }" % units, blobs, bottoms)
+    table, b = net.numbers(7, 3), net.numbers(3)
+    words = net.values["words"].astype(int)
+    net.add("Embed", table[words] + b, "embed_param { input_dim: 7 num_output: 3 }", [table, b], ["words"])
+    net.add("Embed", table[words], "embed_param { input_dim: 7 num_output: 3 bias_term: false }", [table], ["words"])
+
+
 def across(x, alpha, beta, k, size):
     square = numpy.pad(x * x, ((0, 0), (size // 2,) * 2, (0, 0), (0, 0)))
     total = sum(square[:, i:i + x.shape[1]] for i in range(size))
@@ -168,6 +226,9 @@ def norms(net, x):
     net.add("BatchNorm", x / numpy.sqrt(0.5), "batch_norm_param { use_global_stats: true eps: 0.5 }", [mean, variance, none])
     s, b = net.numbers(c), net.numbers(c)
     net.add("Scale", x * s.reshape(col) + b.reshape(col), "scale_param { bias_term: true }", [s, b])
+    net.add("BN", x * s.reshape(col) + b.reshape(col), "bn_param { bn_mode: INFERENCE scale_filler { type: 'constant' } }", [s, b])
+    net.add("BN", (x - mean.reshape(col)) / numpy.sqrt(variance.reshape(col) + 1e-3) * s.reshape(col) + b.reshape(col),
+            "bn_param { frozen: true eps: 1e-3 }", [s, b, mean, variance])
     s = net.numbers(x.shape[2], x.shape[3])
     net.add("Scale", x * s, "scale_param { axis: 2 num_axes: 2 }", [s])
     net.add("Scale", x * net.values["rows"].reshape(len(x), c, 1, 1), "scale_param { axis: 0 }", bottoms=["data", "rows"])
@@ -329,11 +390,15 @@ def all_layers(draw):
     x = draw.uniform(-2, 2, (1, 4, 7, 8)).astype(numpy.float32).astype(float)
     boxes = 7 * 8 * 2 * 6
     inputs = {"data": x, "other": draw.uniform(-2, 2, x.shape), "rows": draw.uniform(-2, 2, (1, 4)), "image": numpy.zeros((1, 3, 30, 40)),
-              "loc": draw.uniform(-1, 1, (1, 4 * boxes)), "conf": draw.uniform(0, 1, (1, 4 * boxes))}
+              "loc": draw.uniform(-1, 1, (1, 4 * boxes)), "conf": draw.uniform(0, 1, (1, 4 * boxes)),
+              "regions": numpy.concatenate([numpy.zeros((4, 1)), draw.uniform(0, 6, (4, 2)), draw.uniform(7, 14, (4, 2))], 1),
+              "steps": draw.uniform(-1, 1, (6, 2, 3)), "marks": draw.integers(0, 2, (6, 2)).astype(float), "still": draw.uniform(-1, 1, (2, 2, 2)),
+              "words": draw.integers(0, 7, (3, 2)).astype(float)}
     inputs = {k: v.astype(numpy.float32).astype(float) for k, v in inputs.items()}
     net = Net(draw, inputs)
-    for part in (windows, more_windows, norms, points, shapes, ssd):
+    for part in (windows, more_windows, masks, norms, points, shapes, ssd):
         part(net, inputs["data"])
+    over_steps(net)
     return net
 
 
@@ -373,12 +438,45 @@ def files_and_names(t, draw):
     t.compare("input_dim", t.outputs(t.write({"a.prototxt": old, "a.caffemodel": weights}), {"data": x}), wanted)
 
 
+# Kinds without a layer of the network above; training() has one of each function.
+ENDS = {"Input", "Data", "ImageData", "HDF5Data", "WindowData", "MemoryData", "DummyData", "AnnotatedData", "SoftmaxWithLoss", "SigmoidCrossEntropyLoss",
+        "Accuracy", "EuclideanLoss", "HingeLoss", "InfogainLoss", "MultinomialLogisticLoss", "ContrastiveLoss", "SmoothL1Loss"}
+
+TRAINING = """name: "training"
+layer { name: "mnist" type: "Data" top: "data" top: "label" include { phase: TRAIN } transform_param { scale: 0.0039 } data_param { source: "a" batch_size: 64 } }
+layer { name: "mnist" type: "Data" top: "data" top: "label" include { phase: TEST } transform_param { scale: 0.0039 } data_param { source: "b" batch_size: 100 } }
+layer { name: "fc" type: "InnerProduct" bottom: "data" top: "fc" inner_product_param { num_output: 3 } }
+layer { name: "accuracy" type: "Accuracy" bottom: "fc" bottom: "label" top: "accuracy" include { phase: TEST } }
+layer { name: "loss" type: "%s" bottom: "fc" bottom: "label" top: "loss" %s }
+"""
+
+
+def training(t, draw):
+    """The file of a training: data is an input, targets are none, a loss gives the probabilities or falls away."""
+    x, _, _ = small(draw)
+    k, b = draw.standard_normal((3, 50)), draw.standard_normal(3)
+    layer = message((100, message((1, "fc"), (2, "InnerProduct"), (7, message((5, list(k.reshape(-1))))), (7, message((5, list(b)))))))
+    value = x.reshape(1, -1) @ k.T.astype(numpy.float32) + b
+    shape = ("--shape", "data=1x2x5x5")
+    for kind, more, wanted in (("SoftmaxWithLoss", "", {"loss": lab.softmax(value, 1)}), ("SoftmaxWithLoss", 'top: "chance"', {"chance": lab.softmax(value, 1)}),
+                               ("SigmoidCrossEntropyLoss", "", {"loss": 1 / (1 + numpy.exp(-value))}), ("EuclideanLoss", "", {"fc": value})):
+        files = {"a.prototxt": TRAINING % (kind, more), "a.caffemodel": layer}
+        t.compare(kind, t.outputs(t.write(files), {"data": x}, *shape), wanted)
+    t.refused({"a.prototxt": TRAINING % ("EuclideanLoss", ""), "a.caffemodel": layer}, "give them with --shape data=")
+    memory = 'layer { name: "m" type: "%s" top: "data" top: "label" %s }\n'
+    rest = "".join(TRAINING.splitlines(True)[3:]) % ("EuclideanLoss", "")
+    for kind, sizes in (("MemoryData", "memory_data_param { batch_size: 1 channels: 2 height: 5 width: 5 }"),
+                        ("DummyData", "dummy_data_param { shape { dim: [1, 2, 5, 5] } shape { dim: 1 } }")):
+        files = {"a.prototxt": memory % (kind, sizes) + rest, "a.caffemodel": layer}
+        t.compare(kind, t.outputs(t.write(files), {"data": x}), {"fc": value})
+
+
 def faults(t, draw):
     _, weights, _ = small(draw)
 
     def changed(phrase, *pairs, data=weights):
         t.refused({"a.prototxt": lab.replaced(SMALL, pairs), "a.caffemodel": data}, phrase)
-    changed("layers that are not supported: Python, LSTM", ('type: "ReLU"', 'type: "Python"'), ('type: "Dropout"', 'type: "LSTM"'))
+    changed("layers that are not supported: Python, Proposal", ('type: "ReLU"', 'type: "Python"'), ('type: "Dropout"', 'type: "Proposal"'))
     changed("nothing before it gives 'date'", ('bottom: "data"', 'bottom: "date"'))
     changed("blob 0 has 150 weights, expected 200", ("num_output: 3", "num_output: 4"))
     changed("num_output 'x3' is no number", ("num_output: 3", "num_output: x3"))
@@ -400,7 +498,7 @@ def faults(t, draw):
     last = '\nlayer { name: "p" type: "Pooling" bottom: "data" top: "p" pooling_param { kernel_size: 1 stride: 4 pad: 0 %s } }'
     pooled = SMALL.replace("dim: 5 dim: 5", "dim: 6 dim: 6").split('layer { name: "fc"')[0] + last
     t.refused({"a.prototxt": pooled % "", "a.caffemodel": weights}, "begins behind the input")
-    t.refused({"a.prototxt": pooled % "pool: STOCHASTIC", "a.caffemodel": weights}, "MAX and AVE")
+    t.refused({"a.prototxt": pooled % "pool: STOCHASTIC", "a.caffemodel": weights}, "MAX with a mask, too, and AVE")
 
 
 def main():
@@ -411,7 +509,7 @@ def main():
         t = lab.Lab(sys.argv[1], work)
         for _ in range(2):
             net = all_layers(draw)
-            missing = {name for name, _ in rows} - {layer[1] for layer in net.layers} - {"Input"}
+            missing = {name for name, _ in rows} - {layer[1] for layer in net.layers} - ENDS
             if missing:
                 sys.exit("no layer of the kinds %s" % missing)
             path = t.write({"net.prototxt": net.text(), "net.caffemodel": net.weights()})
@@ -421,6 +519,7 @@ def main():
             path = t.write({"net.prototxt": first.text(old), "net.caffemodel": first.weights(old=True)})
             worst = max(worst, t.compare("layers of version 1", t.outputs(path, given(net)), first.wanted))
             files_and_names(t, draw)
+            training(t, draw)
         faults(t, draw)
         _, weights, _ = small(draw)
         for name in ("a.prototxt", "a.caffemodel"):

@@ -20,7 +20,7 @@ typedef struct vtac_caffe_stored {
 
 typedef struct vtac_caffe {
     vtac_layered net;
-    const vtac_prototxt_field *layer;
+    const vtac_prototxt_field *root, *layer;
     const vtac_caffe_stored *stored; /* by their order in the file */
     uint32_t stored_count, next;
     const vtac_caffe_stored *own; /* of the layer; NULL: it has no weights */
@@ -50,6 +50,9 @@ uint32_t vtac_caffe_ints(vtac_caffe *c, const vtac_prototxt_field *message, cons
 vtac_id vtac_caffe_weights(vtac_caffe *c, uint32_t i, const int64_t *dims, uint32_t rank);
 /* The number of elements of blob i; 0: there is no such blob. */
 int64_t vtac_caffe_weight_count(const vtac_caffe *c, uint32_t i);
+
+/* True where a layer other than a loss takes the value of that name. */
+bool vtac_caffe_is_taken(const vtac_caffe *c, const char *name);
 
 /* Type of bottom i. */
 vtac_type vtac_caffe_type(const vtac_caffe *c, uint32_t i);

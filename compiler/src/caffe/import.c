@@ -364,15 +364,42 @@ void vtac_caffe_make_input(vtac_caffe *c)
     }
 }
 
+/* The bottoms that are read of a layer, from the first on: those of losses are targets, too. */
+static uint32_t bottoms_of(const caffe_kind *kind)
+{
+    const bool first =
+        kind->make == vtac_caffe_make_softmax_loss || kind->make == vtac_caffe_make_sigmoid_loss;
+    return kind->make == vtac_caffe_make_nothing ? 0 : first ? 1 : CAFFE_MAX_ENDS;
+}
+
+bool vtac_caffe_is_taken(const vtac_caffe *c, const char *name)
+{
+    for (const vtac_prototxt_field *layer = c->root->first; layer != NULL; layer = layer->next) {
+        const caffe_kind *kind = is_layer(layer) ? kind_of(layer) : NULL;
+        const vtac_prototxt_field *f = NULL;
+        for (uint32_t left = kind == NULL ? 0 : bottoms_of(kind); left > 0; left--) {
+            f = vtac_prototxt_next(layer, f, "bottom");
+            if (f == NULL) {
+                break;
+            }
+            if (f->value != NULL && strcmp(f->value, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Bottoms and tops of the layer. */
 static void read_ends(vtac_caffe *c, const caffe_kind *kind)
 {
     const vtac_prototxt_field *f = NULL;
     c->in_count = c->out_count = 0;
-    while ((f = vtac_prototxt_next(c->layer, f, "bottom")) != NULL && c->in_count < CAFFE_MAX_ENDS) {
+    const uint32_t room = bottoms_of(kind);
+    while ((f = vtac_prototxt_next(c->layer, f, "bottom")) != NULL && c->in_count < room) {
         c->in[c->in_count++] = vtac_layered_get(&c->net, f->value == NULL ? "" : f->value);
     }
-    const bool more = f != NULL;
+    const bool more = f != NULL && room == CAFFE_MAX_ENDS;
     f = NULL;
     while ((f = vtac_prototxt_next(c->layer, f, "top")) != NULL && c->out_count < CAFFE_MAX_ENDS) {
         c->tops[c->out_count++] = f->value == NULL ? "" : f->value;
@@ -388,6 +415,9 @@ static vta_status import_layer(vtac_caffe *c, const vtac_prototxt_field *layer, 
     vtac_import_builder *m = &c->net.maker;
     const caffe_kind *kind = kind_of(layer);
     const char *name = vtac_prototxt_word(layer, "name", "");
+    if (kind->make == vtac_caffe_make_nothing) {
+        return VTA_OK;
+    }
     c->layer = layer;
     c->own = stored_of(c, name);
     c->own_count = count_blobs(c);
@@ -428,6 +458,7 @@ static vta_status check_kinds(vtac_caffe *c, const vtac_prototxt_field *root)
 static vta_status import_net(vtac_caffe *c, const vtac_prototxt_field *root)
 {
     uint32_t number = 0;
+    c->root = root;
     VTA_TRY(check_kinds(c, root));
     add_inputs(c, root);
     VTA_TRY(c->net.maker.status);

@@ -171,6 +171,27 @@ void vtac_caffe_make_deconvolution(vtac_caffe *c)
     }
 }
 
+/* A pool of maxima, and in its second top at which element of its plane each was. */
+static void max_with_places(vtac_caffe *c, const vtac_import_window *w)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const vtac_type x = vtac_caffe_type(c, 0);
+    vtac_id both[2] = {0};
+    if (c->out_count < 2) {
+        both[0] = vtac_make_pool(m, VTAC_OP_MAX_POOL, c->in[0], w, true);
+    } else {
+        vtac_make_pool_places(m, c->in[0], w, both);
+        int64_t plane = 1;
+        for (uint32_t a = 2; a < x.rank; a++) {
+            plane *= x.dim[a];
+        }
+        const vtac_id within =
+            vtac_make2(m, VTAC_OP_MOD, both[1], vtac_make_number(m, VTAC_I64, (double)plane));
+        vtac_caffe_set(c, 1, vtac_make_cast(m, within, VTAC_F32));
+    }
+    vtac_caffe_set(c, 0, both[0]);
+}
+
 void vtac_caffe_make_pooling(vtac_caffe *c)
 {
     vtac_import_builder *m = &c->net.maker;
@@ -182,9 +203,10 @@ void vtac_caffe_make_pooling(vtac_caffe *c)
     const bool down = strcmp(round, "FLOOR") == 0 || strcmp(round, "1") == 0 ||
                       !vtac_caffe_flag(c, param, "ceil_mode", true);
     vtac_import_window w;
-    if ((!mean && strcmp(kind, "MAX") != 0 && strcmp(kind, "0") != 0) || c->out_count > 1) {
+    const bool places = !mean && !global && c->out_count == 2;
+    if ((!mean && strcmp(kind, "MAX") != 0 && strcmp(kind, "0") != 0) || (c->out_count > 1 && !places)) {
         vtac_make_fail(m, VTA_UNSUPPORTED,
-                       "a pool of kind %.20s with %u tops; MAX and AVE with one are taken", kind,
+                       "a pool of kind %.20s with %u tops; MAX with a mask, too, and AVE are taken", kind,
                        c->out_count);
         return;
     }
@@ -200,9 +222,26 @@ void vtac_caffe_make_pooling(vtac_caffe *c)
     const bool padded = w.pads[0] > 0 || w.pads[1] > 0 || w.pads[2] > 0;
     const vtac_window_rule rule = down ? VTAC_WINDOW_FLOOR : padded ? VTAC_WINDOW_CEIL : VTAC_WINDOW_CEIL_ALL;
     if (vtac_lay_window(m, c->in[0], rule, &w)) {
-        const vtac_op op = mean ? VTAC_OP_AVERAGE_POOL : VTAC_OP_MAX_POOL;
-        vtac_caffe_set(c, 0, vtac_make_pool(m, op, c->in[0], &w, true));
+        if (mean) {
+            vtac_caffe_set(c, 0, vtac_make_pool(m, VTAC_OP_AVERAGE_POOL, c->in[0], &w, true));
+        } else {
+            max_with_places(c, &w);
+        }
     }
+}
+
+/* Maxima of parts of planes; a region is the number of its image and two corners. */
+void vtac_caffe_make_roi_pooling(vtac_caffe *c)
+{
+    const char *param = "roi_pooling_param";
+    const int64_t size[] = {vtac_caffe_int(c, param, "pooled_h", 0, 1, 1 << 10),
+                            vtac_caffe_int(c, param, "pooled_w", 0, 1, 1 << 10)};
+    const vtac_attr attrs[] = {
+        vtac_attr_of_ints("pooled_shape", size, 2),
+        vtac_attr_of_float("spatial_scale", vtac_caffe_real(c, param, "spatial_scale", 1.0))};
+    const int64_t dims[] = {vtac_caffe_type(c, 1).dim[0], 5}; /* also as [count][5][1][1] */
+    const vtac_id in[] = {c->in[0], vtac_make_reshape(&c->net.maker, c->in[1], dims, 2)};
+    vtac_caffe_set(c, 0, vtac_make(&c->net.maker, VTAC_OP_MAX_ROI_POOL, in, 2, attrs, 2));
 }
 
 void vtac_caffe_make_inner_product(vtac_caffe *c)
@@ -264,6 +303,33 @@ void vtac_caffe_make_batch_norm(vtac_caffe *c)
         all[i] = vtac_make_floats(m, rows + i * channels, channels);
     }
     vtac_caffe_set(c, 0, vtac_make_batch_norm(m, c->in[0], all, vtac_caffe_real(c, param, "eps", 1e-5)));
+}
+
+/* SegNet's and PSPNet's: a factor and a summand for each channel, and a mean and a variance before them. */
+void vtac_caffe_make_bn(vtac_caffe *c)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const char *mode = vtac_caffe_word(c, "bn_param", "bn_mode", "INFERENCE");
+    const int64_t channels = vtac_caffe_type(c, 0).rank < 2 ? 1 : vtac_caffe_type(c, 0).dim[1];
+    vtac_id all[4] = {0};
+    if ((c->own_count != 2 && c->own_count != 4) ||
+        (strcmp(mode, "INFERENCE") != 0 && strcmp(mode, "1") != 0)) {
+        vtac_make_fail(m, VTA_UNSUPPORTED,
+                       "%u blobs in mode %.20s; a factor and a summand, and a mean and a variance, of mode "
+                       "INFERENCE are taken",
+                       c->own_count, mode);
+        return;
+    }
+    for (uint32_t i = 0; i < c->own_count; i++) {
+        all[i] = vtac_caffe_weights(c, i, &channels, 1);
+    }
+    if (c->own_count == 4) {
+        const double eps = vtac_caffe_real(c, "bn_param", "eps", 1e-5);
+        vtac_caffe_set(c, 0, vtac_make_batch_norm(m, c->in[0], all, eps));
+        return;
+    }
+    const vtac_id scaled = vtac_make_along(m, VTAC_OP_MUL, c->in[0], all[0], 1);
+    vtac_caffe_set(c, 0, vtac_make_along(m, VTAC_OP_ADD, scaled, all[1], 1));
 }
 
 /* The second bottom, or blob 0, and where its axes lie in those of the first. */

@@ -232,11 +232,55 @@ void vtac_caffe_make_tile(vtac_caffe *c)
     vtac_caffe_set(c, 0, vtac_make(m, VTAC_OP_TILE, in, 2, NULL, 0));
 }
 
+/* Each element at the place in its plane that the mask of a pool tells, zeros elsewhere. */
+static vtac_id unpooled(vtac_caffe *c, int64_t rows, int64_t columns)
+{
+    vtac_import_builder *m = &c->net.maker;
+    const vtac_type x = vtac_caffe_type(c, 0);
+    const vtac_type mask = vtac_caffe_type(c, 1);
+    const int64_t planes = x.dim[0] * x.dim[1];
+    const int64_t flat[] = {planes, x.dim[2] * x.dim[3]};
+    const vtac_type zeros = {VTAC_F32, 2, {planes, rows * columns}};
+    const int64_t dims[] = {x.dim[0], x.dim[1], rows, columns};
+    if (mask.rank != 4 || memcmp(mask.dim, x.dim, sizeof dims) != 0 ||
+        planes > INT32_MAX / (rows * columns)) {
+        vtac_make_fail(m, VTA_INVALID,
+                       "a mask of another shape than what it places, or more than 2^31 elements");
+        return 0;
+    }
+    const void *none = vtac_make_room(m, planes * rows * columns, sizeof(float));
+    const vtac_attr attr = vtac_attr_of_int("axis", 1);
+    const vtac_id places = vtac_make_cast(m, vtac_make_reshape(m, c->in[1], flat, 2), VTAC_I64);
+    if (none == NULL) {
+        return 0;
+    }
+    const vtac_id in[] = {vtac_make_borrowed(m, &zeros, none), places,
+                          vtac_make_reshape(m, c->in[0], flat, 2)};
+    return vtac_make_reshape(m, vtac_make(m, VTAC_OP_SCATTER_ELEMENTS, in, 3, &attr, 1), dims, 4);
+}
+
+/* Of one bottom nearest, of two as SegNet undoes a pool. */
 void vtac_caffe_make_upsample(vtac_caffe *c)
 {
-    const int64_t scale = vtac_caffe_int(c, "upsample_param", "scale", 2, 1, 256);
+    static const char *const names[2][3] = {{"scale_h", "pad_out_h", "upsample_h"},
+                                            {"scale_w", "pad_out_w", "upsample_w"}};
+    const char *param = "upsample_param";
+    const int64_t scale = vtac_caffe_int(c, param, "scale", 2, 1, 256);
     const vtac_type type = vtac_caffe_type(c, 0);
+    int64_t size[2];
+    if (c->net.maker.status == VTA_OK && type.rank != 4) {
+        vtac_make_fail(&c->net.maker, VTA_UNSUPPORTED, "an input of %u axes, 4 are taken", type.rank);
+    }
+    for (int a = 0; a < 2; a++) {
+        const int64_t grown = type.dim[a + 2] * vtac_caffe_int(c, param, names[a][0], scale, 1, 256);
+        size[a] = grown - vtac_caffe_int(c, param, names[a][1], 0, 0, 1);
+        size[a] = vtac_caffe_int(c, param, names[a][2], size[a], 1, MAX_SIDE);
+    }
+    if (c->net.maker.status != VTA_OK) {
+        return;
+    }
     vtac_caffe_set(c, 0,
-                   vtac_make_resized(&c->net.maker, c->in[0], scale * type.dim[2], scale * type.dim[3],
-                                     "nearest", "asymmetric"));
+                   c->in_count > 1 ? unpooled(c, size[0], size[1])
+                                   : vtac_make_resized(&c->net.maker, c->in[0], size[0], size[1], "nearest",
+                                                       "asymmetric"));
 }

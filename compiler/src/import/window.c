@@ -111,6 +111,17 @@ vtac_id vtac_make_conv(vtac_import_builder *m, vtac_id x, vtac_id weight, vtac_i
     return vtac_make(m, VTAC_OP_CONV, in, 3, attrs, count);
 }
 
+void vtac_make_pool_places(vtac_import_builder *m, vtac_id x, const vtac_import_window *w, vtac_id out[2])
+{
+    vtac_attr attrs[5];
+    uint32_t count = window_attrs(w, attrs);
+    attrs[count++] = vtac_attr_of_ints("kernel_shape", w->kernel, w->axes);
+    if (w->ceil) {
+        attrs[count++] = vtac_attr_of_int("ceil_mode", 1);
+    }
+    vtac_make_many(m, VTAC_OP_MAX_POOL, &x, 1, attrs, count, out, 2);
+}
+
 vtac_id vtac_make_pool(vtac_import_builder *m, vtac_op op, vtac_id x, const vtac_import_window *w,
                        bool count_padding)
 {

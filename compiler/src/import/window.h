@@ -52,4 +52,7 @@ vtac_id vtac_make_conv(vtac_import_builder *m, vtac_id x, vtac_id weight, vtac_i
 vtac_id vtac_make_pool(vtac_import_builder *m, vtac_op op, vtac_id x, const vtac_import_window *w,
                        bool count_padding);
 
+/* The maxima of windows, and their places among all elements of x, as 64-bit integers. */
+void vtac_make_pool_places(vtac_import_builder *m, vtac_id x, const vtac_import_window *w, vtac_id out[2]);
+
 #endif
