@@ -391,9 +391,6 @@ def functions_behind_heads(n):
     return n.quantize(n.add("Sigmoid", [n.quantize(n.add("Concat", heads, axis=1), 0.05, 3)]), 1 / 255, -128)
 
 
-TURN = "Transpose"  # rows become pixels on the way in; rows again on the way out are unpacked as such
-
-
 def last_layer(n, channels, shape=(2, 3, 6, 5)):
     kernel = [3, 3] if len(shape) == 4 else [3]
     return n.quantize(n.conv(n.quantize(n.input(list(shape))), [channels, shape[1]] + kernel))
@@ -471,11 +468,11 @@ def tails_apart(n):
 # name: (network, what the host still does)
 ENDS = {f.__name__: (f, beside) for f, beside in (
     (ends_deeper, []), (ends_taken_apart, ["LookUp"]), (ends_uneven, ["Slice", "Gather"]), (ends_in_sound, ["LookUp"]), (begins_with_volumes, []), (gate_from_a_row, []),
-    (begins_uneven, [TURN]), (tails_joined, ["LookUp"] * 2 + ["Concat"]), (tails_apart, ["LookUp"] * 2 + ["Mul", "Softmax"]))}
+    (begins_uneven, []), (tails_joined, ["LookUp"] * 2 + ["Concat"]), (tails_apart, ["LookUp"] * 2 + ["Mul", "Softmax"]))}
 
 CASES = {"between_" + name: (between_layers(name), []) for name in FUNCTIONS}
 CASES.update({f.__name__: (f, beside) for f, beside in (
-    (feed_forward, [TURN]), (siblings, [TURN]), (channels_last, []), (rows_of_images, []), (rank_four, [TURN]),
+    (feed_forward, []), (siblings, []), (channels_last, []), (rows_of_images, []), (rank_four, []),
     (standing_rows, []), (standing_rows_both, []))})
 CASES.update(ENDS)
 CASES.update({"one_row": (one_row(False), []), "one_row_bias": (one_row(True), [])})

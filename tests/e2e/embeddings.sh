@@ -28,7 +28,7 @@ host = {n["op"] for n in told["nodes"] if n["where"] == "host"}
 sums, norms = {"words": 3, "before": 2, "given": 1, "last": 3, "half": 3}[form], {"last": 2, "half": 2}.get(form, 1)
 assert told["regions"] == 1 and there.count("ImageNorm") == norms and there.count("QLinearAdd") == sums, (told["regions"], there)
 assert host <= {"DequantizeLinear", "Gather" if form != "given" else "QuantizeLinear"}, host
-assert there.count("ImageTranspose") >= 2, there
+assert "ImageTranspose" not in there, there
 END
     "$vtac" compile embeddings8.onnx --target vta --offload all --config "$config" -o there.so > compile.log
     for run in 1 2; do

@@ -37,9 +37,10 @@ bool vtac_device_read(const vtac_node *node, vtac_device_layout *g)
          !read_ints(node, "window_before", 2, g->before))) {
         return false;
     }
+    g->planes[2] = 1;
     g->planes[1] = g->shape[2] * g->shape[3];
     g->planes[0] = g->shape[1] * g->planes[1];
-    if (vtac_find_attr(node, "planes") != NULL && !read_ints(node, "planes", 2, g->planes)) {
+    if (vtac_find_attr(node, "planes") != NULL && !read_ints(node, "planes", 3, g->planes)) {
         return false;
     }
     g->rows = block[ROWS];

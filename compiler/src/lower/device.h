@@ -8,8 +8,8 @@
  *   window_kernel, window_stride, window_dilation, window_before
  *           of the windows that are stored, two numbers each: rows, columns (Pack; without them a window is
  *           one place; before: the padding in front of it)
- *   planes  elements from an image's plane to the next image's, and to the next channel's (Pack; without it
- *           all channels of an image follow each other)
+ *   planes  elements from an image's plane to the next image's, and to the next channel's, and from pixel to
+ *           pixel (Pack; without it all channels of an image follow each other, and all pixels of a plane)
  *   walk_size, walk_axis, walk_stride, walk_start
  *           the order of the output's elements as loops over the image (Unpack; without it its own)
  */
@@ -22,7 +22,7 @@ typedef struct vtac_device_layout {
     int64_t shape[4], stored[4]; /* stored: [n in tiles, c, h, w] */
     int64_t rows, lanes;         /* of a tile */
     int64_t kernel[2], stride[2], dilation[2], before[2];
-    int64_t planes[2]; /* elements from plane to plane: of images, of channels */
+    int64_t planes[3]; /* elements from plane to plane: of images, of channels; from pixel to pixel */
     int64_t zero;
     bool flip; /* uint8: moved by 128 */
 } vtac_device_layout;

@@ -11,7 +11,8 @@
  *
  *   lined     for each lane, the columns of a fetched row that it holds
  *
- * Without vectors the second stage writes the device's memory itself, one lane after the other.
+ * Without vectors the second stage writes the device's memory itself, one lane after the other. Where the
+ * channels of a pixel follow one another, the lanes of a block are copied at once.
  */
 #include "device.h"
 #include "layout.h"
@@ -350,6 +351,55 @@ static void put_lanes(const packer *p)
     vtac_end(k);
 }
 
+/* ---- pixels whose channels follow one another */
+
+/* Lanes begin … end-1 of a block, at all pixels of a row. */
+static void put_channels(const packer *p, const vtac_expr *block, int64_t begin, int64_t end, bool fills)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    if (begin == end) {
+        return;
+    }
+    const vtac_expr *first = vtac_i_mulc(k, block, g->lanes);
+    const vtac_expr *to = vtac_let(k, "to", vtac_device_row(p->l, g, p->n, first, p->y));
+    const vtac_expr *line = vtac_i_mulc(k, p->y, g->shape[3] * g->planes[2]);
+    const vtac_expr *image = vtac_i_add(k, vtac_i_mulc(k, p->n, g->planes[0]), first);
+    const vtac_expr *from = vtac_let(k, "from", vtac_i_add(k, image, line));
+    const vtac_expr *x = vtac_for(k, VTAC_LOOP_SERIAL, p->columns, "x");
+    const vtac_expr *i =
+        vtac_for(k, end - begin > 1 ? VTAC_LOOP_VECTOR : VTAC_LOOP_UNROLL, end - begin, "lane");
+    const vtac_expr *lane = vtac_i_addc(k, i, begin);
+    const vtac_expr *place = vtac_i_add(k, vtac_i_add(k, from, vtac_i_mulc(k, x, g->planes[2])), lane);
+    const vtac_expr *value =
+        fills ? vtac_e_int(k, VTAC_I8, g->zero) : flip_bytes(p, vtac_e_load(k, p->from, place));
+    const vtac_expr *at = vtac_i_add(k, vtac_i_mulc(k, x, g->rows * g->lanes), lane);
+    vtac_store(k, p->to, vtac_i_add(k, to, at), value);
+    vtac_end(k);
+    vtac_end(k);
+}
+
+static void put_pixels(const packer *p)
+{
+    const vtac_device_layout *g = &p->g;
+    vtac_kernel *k = p->l->k;
+    const int64_t full = g->shape[1] / g->lanes, rest = g->shape[1] % g->lanes;
+    const int64_t blocks = vtac_device_lanes(g) / g->lanes, begun = full + (rest > 0);
+    if (full > 0) {
+        put_channels(p, vtac_for(k, VTAC_LOOP_SERIAL, full, "block"), 0, g->lanes, false);
+        vtac_end(k);
+    }
+    if (rest > 0) {
+        put_channels(p, vtac_e_index(k, full), 0, rest, false);
+        put_channels(p, vtac_e_index(k, full), rest, g->lanes, true);
+    }
+    if (blocks > begun) {
+        const vtac_expr *block = vtac_for(k, VTAC_LOOP_SERIAL, blocks - begun, "block");
+        put_channels(p, vtac_i_addc(k, block, begun), 0, g->lanes, true);
+        vtac_end(k);
+    }
+}
+
 /* A row of an image that is not there: a tile is full though the batch is not. */
 static void put_nothing(const packer *p)
 {
@@ -368,6 +418,10 @@ static void put_nothing(const packer *p)
 
 static void pack_row(packer *p)
 {
+    if (p->g.planes[2] != 1) {
+        put_pixels(p);
+        return;
+    }
     if (p->fetched != NULL) {
         fetch_line(p);
     }
@@ -454,6 +508,10 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
     if (!vtac_device_read(l->node, &g)) {
         return vtac_unsupported(l, "its attributes do not tell a layout");
     }
+    const bool by_pixels = g.planes[2] != 1;
+    if (by_pixels && (is_window(&g) || g.planes[1] != 1)) {
+        return vtac_unsupported(l, "its attributes tell windows of channels that lie side by side");
+    }
     const vtac_value *value = &l->graph->values[l->node->inputs[0]];
     const vtac_node *before = value->constant == NULL ? &l->graph->nodes[value->node] : NULL;
     g.flip = value->type.dtype == VTAC_U8;
@@ -475,7 +533,7 @@ vta_status vtac_lower_vta_pack(vtac_lower *l)
     p.to = vtac_out(l, 0);
     if (is_window(&g)) {
         VTA_TRY(set_places(&p));
-    } else if (!p.directly && (p.quantize != NULL || p.taps % g.lanes != 0)) {
+    } else if (!by_pixels && !p.directly && (p.quantize != NULL || p.taps % g.lanes != 0)) {
         p.lined = vtac_kernel_buffer(l->k, "lined", VTAC_I8, vtac_device_lanes(&g) * p.columns,
                                      VTAC_BUFFER_SCRATCH);
         p.fetched = p.lined;

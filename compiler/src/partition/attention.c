@@ -480,7 +480,7 @@ static vta_status fill_blocks(const vtac_node_builder *b, vtac_value_id *image)
                       maker.attr_count + 1, image);
 }
 
-bool vtac_has_padding(const vtac_node_builder *b, vtac_value_id image)
+static bool has_padding(const vtac_node_builder *b, vtac_value_id image)
 {
     return vtac_b_type(b, image).dim[2] % vtac_vta_block(b->config) == 0 ||
            is_point(b->graph, vtac_producer_of(b->graph, image));
@@ -493,7 +493,7 @@ vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image)
     const int64_t more = vta_round_up(pixels, block) - pixels;
     const vtac_attr axis = {.name = "axis", .kind = VTAC_ATTR_INT, .i = 2};
     vtac_value_id parts[2] = {*image, *image};
-    if (vtac_has_padding(b, *image)) {
+    if (has_padding(b, *image)) {
         return fill_blocks(b, image);
     }
     VTA_TRY(vtac_b_slice(b, 2, 0, more, &parts[1]));

@@ -452,9 +452,9 @@ static vta_status mark_passed(void *context, vtac_node_id node)
 /* Marks the nodes between the planes of a region's input and what they come from. */
 static void mark_planes(partitioner *r, vtac_value_id value)
 {
-    int64_t planes[2];
-    const vtac_value_id from = vtac_planes_from(r->graph, value, planes);
-    while (from != 0 && value != from) {
+    int64_t planes[3];
+    const vtac_value_id from = vtac_planes_from(r->graph, value, false, planes);
+    while (from != 0 && value != from && !read_on_host(r, value)) {
         const vtac_node_id node = r->graph->values[value].node;
         (void)mark_passed(r, node);
         value = r->graph->nodes[node].inputs[0];
@@ -624,7 +624,6 @@ static vta_status partition_graph(partitioner *r)
     VTA_TRY(vtac_fold_row_islands(r->graph, &changes, r->diag));
     VTA_TRY(legalize_forms(r));
     VTA_TRY(legalize_products(r));
-    VTA_TRY(vtac_transpose_ends(r->graph, r->options->config, &r->p->arena, r->diag));
     VTA_TRY(find_places(r));
     VTA_TRY(find_regions(r));
     price_host(r);

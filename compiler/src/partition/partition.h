@@ -250,10 +250,6 @@ vta_status vtac_legalize_caches(vtac_graph *graph, const vta_config *config, boo
 /* True for a node that makes an image of such a cache: the accelerator reads it where it is. */
 bool vtac_is_held(const vtac_graph *graph, const vtac_node *node);
 
-/* ends.c: Transposes between rows of the host and images of layers become layers, on machines with functions
- * on rows. */
-vta_status vtac_transpose_ends(vtac_graph *graph, const vta_config *config, vta_arena *arena, vta_diag *diag);
-
 /* ---- attention.c */
 
 /* Call before vtac_shorten_transposes: lets products read images that convolutions make as their second
@@ -267,9 +263,6 @@ bool vtac_is_factor_image(const vtac_node_builder *b, const vtac_legalized *prod
 /* The image whose channels are so many pixels of another one, the first, and whose pixels are its channels.
  * The other one's pixels fill blocks, and the channels all of them but for a part of the last. */
 vta_status vtac_transpose_image(const vtac_node_builder *b, int64_t channels, vtac_value_id *image);
-/* True for an image [1, c, pixels] whose pixels fill blocks, or do with padding of the convolution that makes
- * it. */
-bool vtac_has_padding(const vtac_node_builder *b, vtac_value_id image);
 /* The same image with whole blocks of pixels, a block or more: its convolution gets padding, or the first
  * pixels follow the last ones. */
 vta_status vtac_fill_pixels(const vtac_node_builder *b, vtac_value_id *image);
@@ -491,9 +484,10 @@ typedef struct vtac_ends {
 /* Follows a value of a region through them. */
 vta_status vtac_walk_ends(const vtac_ends *ends, vtac_value_id value);
 
-/* The value whose elements are a value's planes of pixels, each channel planes[1] elements behind the one
- * before, each image planes[0]: nodes that only move elements lie between. 0: there is none. */
-vtac_value_id vtac_planes_from(const vtac_graph *graph, vtac_value_id value, int64_t planes[2]);
+/* The value whose elements are a value's planes of pixels, each image planes[0] elements behind the one
+ * before, each channel planes[1], each pixel planes[2]: nodes that only move elements lie between. Either
+ * pixels or channels follow one another; with `windows` pixels do. 0: there is none. */
+vtac_value_id vtac_planes_from(const vtac_graph *graph, vtac_value_id value, bool windows, int64_t planes[3]);
 
 /* ---- rewrite.c */
 

@@ -129,12 +129,13 @@ static vta_status add_pack(const rewriter *r, const vtac_vta_tensor *t, vtac_val
     l.attrs[l.count++] = int_attr("offset", offset_of(r, t));
     l.attrs[l.count++] = int_attr("bytes", (int64_t)t->bytes);
     (void)snprintf(name, sizeof name, "pack %s", t->name);
-    int64_t planes[2];
+    int64_t planes[3];
     vtac_value_id in = r->now[t->value];
-    const vtac_value_id from = vtac_planes_from(r->graph, in, planes);
+    const bool windows = t->folded || t->twice || t->stored_h != t->h || t->stored_w != t->w;
+    const vtac_value_id from = vtac_planes_from(r->graph, in, windows, planes);
     if (from != 0) {
         in = from;
-        l.attrs[l.count++] = ints_attr("planes", planes, 2);
+        l.attrs[l.count++] = ints_attr("planes", planes, 3);
     }
     const vtac_node_spec spec = {.op = VTAC_OP_VTA_PACK,
                                  .name = name,

@@ -443,26 +443,20 @@ static bool is_read_by_norm(const rows *r, const vtac_value *v)
 static bool leads_to_norm(const rows *r, vtac_value_id sum)
 {
     enum { MAX_SUMS = 6 };
-    const vtac_value *v = &r->graph->values[sum];
-    for (uint32_t i = 0; i < MAX_SUMS && !is_read_by_norm(r, v); i++) {
-        const vtac_node *user = v->user_count == 1 ? &r->graph->nodes[v->users[0]] : NULL;
-        if (user == NULL || user->dead || user->op != VTAC_OP_QLINEAR_ADD) {
+    for (uint32_t i = 0; i < MAX_SUMS && !is_read_by_norm(r, &r->graph->values[sum]); i++) {
+        const vtac_node_id user = vtac_only_user_of(r->graph, sum);
+        if (user == 0 || r->graph->nodes[user].op != VTAC_OP_QLINEAR_ADD) {
             return false;
         }
-        v = &r->graph->values[user->outputs[0]];
+        sum = r->graph->nodes[user].outputs[0];
     }
-    return is_read_by_norm(r, v);
+    return is_read_by_norm(r, &r->graph->values[sum]);
 }
 
-/* True for a sum of the host's rows whose reader needs an image. Rows in whole blocks are summed as they are,
- * and the accelerator transposes the sum (ends.c); others the host transposes. */
+/* True for a sum of the host's rows whose reader needs an image: the host packs the rows as pixels. */
 static bool is_early_sum(const rows *r, const vtac_node *node)
 {
-    const int64_t block = vtac_vta_block(r->config);
-    const vtac_type *y = type_of(r, node->outputs[0]);
-    return r->config->rows != 0 && node->op == VTAC_OP_QLINEAR_ADD &&
-           (rows_of(y) % block != 0 || y->dim[y->rank - 1] % block != 0) &&
-           leads_to_norm(r, node->outputs[0]);
+    return r->config->rows != 0 && node->op == VTAC_OP_QLINEAR_ADD && leads_to_norm(r, node->outputs[0]);
 }
 
 /* True if all data operands can become images, and one of them comes from an image already or must. */

@@ -386,9 +386,9 @@ vta_status vtac_walk_ends(const vtac_ends *e, vtac_value_id value)
 
 /* ---- in front of a region */
 
-/* True if an image is planes in the order of their pixels, each channel and each image so far behind the one
- * before. */
-static bool is_planes(const vtac_type *type, vtac_walk *w, int64_t planes[2])
+/* True if an image is planes in the order of their pixels, each image, channel and pixel so far behind the
+ * one before. */
+static bool is_planes(const vtac_type *type, vtac_walk *w, int64_t planes[3])
 {
     int64_t shape[4];
     if (!vtac_image_shape(type, shape)) {
@@ -398,15 +398,15 @@ static bool is_planes(const vtac_type *type, vtac_walk *w, int64_t planes[2])
     if (w->start[0] != 0 || !vtac_walk_regroup(&image, w)) {
         return false;
     }
-    bool good = w->count == w->first[2] || (w->count == w->first[2] + 1 && w->stride[w->count - 1] == 1);
-    for (uint32_t d = 0; d < 2; d++) {
+    bool good = true;
+    for (uint32_t d = 0; d < 3; d++) {
         good = good && w->first[d + 1] <= w->first[d] + 1;
-        planes[d] = w->first[d + 1] > w->first[d] ? w->stride[w->first[d]] : 0;
+        planes[d] = w->first[d + 1] > w->first[d] ? w->stride[w->first[d]] : d == 2;
     }
-    return good;
+    return good && (planes[2] == 1 || planes[1] == 1);
 }
 
-vtac_value_id vtac_planes_from(const vtac_graph *graph, vtac_value_id value, int64_t planes[2])
+vtac_value_id vtac_planes_from(const vtac_graph *graph, vtac_value_id value, bool windows, int64_t planes[3])
 {
     enum { MAX_CHAIN = 8 };
     vtac_node_id chain[MAX_CHAIN];
@@ -415,7 +415,7 @@ vtac_value_id vtac_planes_from(const vtac_graph *graph, vtac_value_id value, int
     bool moves = false;
     while (count < MAX_CHAIN) {
         const vtac_node *node = vtac_producer_of(graph, from);
-        if (node == NULL || node->output_count != 1 || vtac_use_count(graph, from) != 1 ||
+        if (node == NULL || node->output_count != 1 || (from != value && vtac_use_count(graph, from) != 1) ||
             vtac_is_output(graph, from) || !(vtac_is_reshaping(node) || moves_elements(node)) ||
             graph->values[node->inputs[0]].constant != NULL) {
             break;
@@ -428,8 +428,8 @@ vtac_value_id vtac_planes_from(const vtac_graph *graph, vtac_value_id value, int
         for (uint32_t i = count; good && i-- > 0;) {
             good = vtac_walk_through(graph, &graph->nodes[chain[i]], 0, &w);
         }
-        int64_t own[2];
-        if (good && is_planes(&graph->values[value].type, &w, own)) {
+        int64_t own[3];
+        if (good && is_planes(&graph->values[value].type, &w, own) && (own[2] == 1 || !windows)) {
             memcpy(planes, own, sizeof own);
             found = from;
         }
