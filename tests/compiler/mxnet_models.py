@@ -256,10 +256,100 @@ def shapes(s, x):
     s.add("cast", numpy.trunc(x), inputs=[whole], dtype="float32")
 
 
+def sigmoid(v):
+    return 1 / (1 + numpy.exp(-v))
+
+
+def cell(mode, x, h, c, w, u, b, d):
+    """One direction of one layer by plain loops, gates in the file's order."""
+    out = []
+    for v in x:
+        g, k = v @ w.T + b, h @ u.T + d
+        if mode == "lstm":
+            i, f, n, o = numpy.split(g + k, 4, 1)
+            c = sigmoid(f) * c + sigmoid(i) * numpy.tanh(n)
+            h = sigmoid(o) * numpy.tanh(c)
+        elif mode == "gru":
+            (r, z, n), (rk, zk, nk) = numpy.split(g, 3, 1), numpy.split(k, 3, 1)
+            z = sigmoid(z + zk)
+            h = (1 - z) * numpy.tanh(n + sigmoid(r + rk) * nk) + z * h
+        else:
+            h = numpy.tanh(g + k) if mode == "rnn_tanh" else numpy.maximum(g + k, 0)
+        out.append(h)
+    return numpy.stack(out), h, c
+
+
+def recurrent(s, x):
+    """All kinds of cells, layers behind each other, both directions, states shown or not."""
+    units, data = 3, x.reshape(7, 4, 8)
+    steps = s.node("Reshape", "steps", [s.numbers["data"]], {"shape": "(7, 4, 8)"})
+    for mode, gates, layers, both, shown in (("lstm", 4, 2, True, True), ("gru", 3, 1, True, False), ("rnn_tanh", 1, 2, False, True), ("rnn_relu", 1, 1, False, False)):
+        ways, weights, biases = 2 if both else 1, [], []
+        for i in range(layers):
+            for _ in range(ways):
+                inputs = 8 if i == 0 else ways * units
+                weights += [s.draws(gates * units, inputs, low=-0.5, high=0.5), s.draws(gates * units, units, low=-0.5, high=0.5)]
+                biases += [s.draws(gates * units), s.draws(gates * units)]
+        states = [s.draws(layers * ways, 4, units) for _ in range(2 if mode == "lstm" else 1)]
+        y, last = data, [[], []]
+        for i in range(layers):
+            parts = []
+            for d in range(ways):
+                k = i * ways + d
+                given = [v[k].astype(float) for v in states] + [None]
+                out, h, c = cell(mode, y[::-1] if d else y, given[0], given[1], weights[2 * k].astype(float), weights[2 * k + 1].astype(float), biases[2 * k], biases[2 * k + 1])
+                parts.append(out[::-1] if d else out)
+                last[0].append(h)
+                last[1].append(c)
+            y = numpy.concatenate(parts, 2)
+        row = numpy.concatenate([v.reshape(-1) for v in weights + biases])
+        value = [y] + [numpy.stack(v) for v in last[:len(states)]] if shown else y
+        s.add("RNN", value, [row] + states, inputs=[steps], mode=mode, state_size=units, num_layers=layers, bidirectional=str(both), state_outputs=str(shown), p="0.0")
+
+
+def resized(x, rows, columns, corners):
+    """Bilinear."""
+    def places(count, size):
+        at = numpy.arange(count) * (size - 1) / (count - 1) if corners else numpy.clip((numpy.arange(count) + 0.5) * size / count - 0.5, 0, size - 1)
+        low = numpy.minimum(at.astype(int), size - 2)
+        return low, at - low
+    (r, fr), (k, fk) = places(rows, x.shape[2]), places(columns, x.shape[3])
+    y = x[:, :, r] * (1 - fr)[:, None] + x[:, :, r + 1] * fr[:, None]
+    return y[..., k] * (1 - fk) + y[..., k + 1] * fk
+
+
+def vision(s, x):
+    """Operators of detectors and of networks for segmentation."""
+    n, c, h, w = x.shape
+    s.add("hard_sigmoid", numpy.clip(0.2 * x + 0.5, 0, 1))
+    s.add("hard_sigmoid", numpy.clip(0.3 * x + 0.25, 0, 1), alpha=0.3, beta=0.25)
+    part = s.add("slice", x[:, 1:, :h - 2, :w - 1], begin="(None, 1, 0, 0)", end="(None, None, -2, -1)")
+    s.add("slice_like", x[:, :c - 1, :h - 2, :w - 1], inputs=["data", part])
+    s.add("slice_like", x[:, :, :h - 2, :w - 1], inputs=["data", part], axes="(2, -1)")
+    for corners in (True, False):
+        s.add("_contrib_BilinearResize2D", resized(x, 11, 17, corners), height=11, width=17, align_corners=str(corners))
+    s.add("_contrib_BilinearResize2D", resized(x, 2 * h, 3 * w, True), scale_height=2, scale_width=3)
+    s.add("_contrib_AdaptiveAvgPooling2D", x.mean((2, 3), keepdims=True))
+    s.add("_contrib_AdaptiveAvgPooling2D", x.reshape(n, c, h, w // 4, 4).mean(4), output_size="(%d, %d)" % (h, w // 4))
+    s.add("Pooling", x.sum((2, 3), keepdims=True), pool_type="sum", global_pool="True", kernel="(2, 2)")
+    counts = [(v + 2 - 3) // 2 + 1 for v in (h, w)]
+    s.add("Pooling", 9 * lab.pool(x, "mean", (3, 3), (2, 2), (1, 1), counts, True), pool_type="sum", kernel="(3, 3)", stride="(2, 2)", pad="(1, 1)")
+    regions = numpy.array([[0, 2, 2, 10, 12], [0, 4, 0, 15, 9]], numpy.float32)
+    found = numpy.zeros((2, c, 2, 2))
+    for i, (left, top, right, bottom) in enumerate(((1, 1, 5, 6), (2, 0, 8, 5))):
+        high, broad = bottom - top + 1, right - left + 1
+        for a in range(2):
+            for b in range(2):
+                r = slice(top + a * high // 2, min(top - (-(a + 1) * high // 2), h))
+                k = slice(left + b * broad // 2, min(left - (-(b + 1) * broad // 2), w))
+                found[i, :, a, b] = x[0, :, r, k].max((1, 2))
+    s.add("ROIPooling", found, [regions], pooled_size="(2, 2)", spatial_scale=0.5)
+
+
 def all_operators(draw, spelling):
     x = draw.uniform(-2, 2, (1, 4, 7, 8)).astype(numpy.float32)
     s = Symbol(draw, {"data": x, "other": draw.uniform(-2, 2, x.shape).astype(numpy.float32)}, spelling)
-    for part in (windows, norms, points, shapes):
+    for part in (windows, norms, points, shapes, vision, recurrent):
         part(s, x.astype(float))
     return s
 
@@ -293,13 +383,24 @@ def files_and_names(t, draw):
     t.refused({"a-0001.params": data}, "its symbol is wanted beside it, as a-symbol.json")
 
 
+def label_through_operators(t, draw):
+    """Operators that a label alone goes through are not there, whatever they are."""
+    s, x = small(draw)
+    label = s.node("Reshape", "flat", [s.node("Unknown", "drawn", [s.variable("label")], {})], {"shape": "(-1,)"})
+    end = s.node("SoftmaxOutput", "softmax", [len(s.nodes) - 4, label], {})
+    s.heads = [[end, 0, 0]]
+    value = x.reshape(1, -1) @ s.arrays["arg:w0"].astype(float).T + s.arrays["arg:w1"]
+    path = t.write({"a-symbol.json": s.text(), "a-0000.params": params(s.arrays)})
+    t.compare("a label", t.outputs(path, {"data": x}), {"softmax": lab.softmax(value, 1)})
+
+
 def faults(t, draw):
     s, _ = small(draw)
     data, text = params(s.arrays), s.text()
 
     def changed(phrase, *pairs, weights=data):
         t.refused({"a-symbol.json": lab.replaced(text, pairs), "a-0000.params": weights}, phrase)
-    changed("operators that are not supported: RNN", ('"FullyConnected"', '"RNN"'))
+    changed("operators that are not supported: _contrib_a_name_of_forty_letters_and_more", ('"FullyConnected"', '"_contrib_a_name_of_forty_letters_and_more"'))
     changed("input 'w1' has sizes that the model leaves open", weights=params({k: v for k, v in s.arrays.items() if k != "arg:w1"}))
     changed("is no list of at most 8 numbers", ("(0, 2, 5, 5)", "(0, 2, x)"))
     changed("inner sizes 75 and 50 differ", ("(0, 2, 5, 5)", "(0, 3, 5, 5)"))
@@ -328,6 +429,7 @@ def main():
             path = t.write({"net-symbol.json": s.text(), "net-0000.params": params(s.arrays, i)})
             worst = max(worst, t.compare(spelling, t.outputs(path, s.inputs, *shape_options(s.inputs)), s.wanted))
             files_and_names(t, draw)
+            label_through_operators(t, draw)
         faults(t, draw)
         s, _ = small(draw)
         for name in ("a-symbol.json", "a-0000.params"):

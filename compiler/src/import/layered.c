@@ -250,7 +250,7 @@ void vtac_layered_miss(vtac_layered *l, const char *op)
     if (l->missed_count < room) {
         const size_t used = strlen(l->missing);
         l->missed[l->missed_count] = op;
-        (void)snprintf(l->missing + used, sizeof l->missing - used, "%s%.28s", used == 0 ? "" : ", ", op);
+        (void)snprintf(l->missing + used, sizeof l->missing - used, "%s%.60s", used == 0 ? "" : ", ", op);
     }
     l->missed_count++;
 }

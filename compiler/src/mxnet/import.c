@@ -171,26 +171,42 @@ static bool is_label(const char *op, uint32_t input)
            (strcmp(op, "Softmax") == 0 || (strlen(op) > 6 && strcmp(op + strlen(op) - 6, "Output") == 0));
 }
 
-/* Tells for each node whether operators need it, and collects what is not supported. */
-static vta_status check_nodes(vtac_mxnet *x, mxnet_graph *g)
+/* Marks what a node takes as wanted, but for labels, where it is wanted itself. */
+static vta_status mark_inputs(vtac_mxnet *x, mxnet_graph *g, uint32_t number)
 {
+    const char *op = text_of(g->nodes[number], "op");
+    const cJSON *entry;
+    uint32_t k = 0;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(g->nodes[number], "inputs"))
+    {
+        uint32_t at[2] = {0, 0};
+        if (read_entry(x, entry, number, at) != VTA_OK) {
+            return vta_context(x->net.maker.diag, "node %u '%.80s'", number,
+                               text_of(g->nodes[number], "name"));
+        }
+        g->made[at[0]].wanted = g->made[at[0]].wanted || (g->made[number].wanted && !is_label(op, k));
+        k++;
+    }
+    return VTA_OK;
+}
+
+/* Tells for each node whether a head needs it, and collects what is not supported of those. */
+static vta_status check_nodes(vtac_mxnet *x, mxnet_graph *g, const cJSON *heads)
+{
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, heads)
+    {
+        uint32_t at[2] = {0, 0};
+        VTA_TRY(read_entry(x, entry, g->count, at));
+        g->made[at[0]].wanted = true;
+    }
+    for (uint32_t i = g->count; i-- > 0;) {
+        VTA_TRY(mark_inputs(x, g, i));
+    }
     for (uint32_t i = 0; i < g->count; i++) {
         const char *op = text_of(g->nodes[i], "op");
-        const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(g->nodes[i], "inputs");
-        const cJSON *entry;
-        uint32_t k = 0;
-        if (strcmp(op, "null") != 0 && kind_of(op) == NULL) {
+        if (g->made[i].wanted && strcmp(op, "null") != 0 && kind_of(op) == NULL) {
             vtac_layered_miss(&x->net, op);
-        }
-        cJSON_ArrayForEach(entry, inputs)
-        {
-            uint32_t at[2] = {0, 0};
-            const char *name = text_of(g->nodes[i], "name");
-            if (read_entry(x, entry, i, at) != VTA_OK) {
-                return vta_context(x->net.maker.diag, "node %u '%.80s'", i, name);
-            }
-            g->made[at[0]].wanted = g->made[at[0]].wanted || !is_label(op, k);
-            k++;
         }
     }
     return vtac_layered_missing(&x->net, "operators");
@@ -289,6 +305,9 @@ static vta_status import_node(vtac_mxnet *x, mxnet_graph *g, uint32_t number)
         const vta_status status = import_variable(x, &g->made[number], name);
         return status == VTA_OK ? VTA_OK : vta_context(diag, "node %u '%.80s'", number, name);
     }
+    if (!g->made[number].wanted) {
+        return VTA_OK;
+    }
     const vta_status status = import_operator(x, g, number, kind_of(op), name);
     return status == VTA_OK ? VTA_OK : vta_context(diag, "node %u '%.80s' (%.40s)", number, name, op);
 }
@@ -332,11 +351,12 @@ static vta_status import_symbol(vtac_mxnet *x, const cJSON *symbol)
         g.made[g.count] = (mxnet_made){.count = 0};
         g.nodes[g.count++] = node;
     }
-    VTA_TRY(check_nodes(x, &g));
+    const cJSON *heads = cJSON_GetObjectItemCaseSensitive(symbol, "heads");
+    VTA_TRY(check_nodes(x, &g, heads));
     for (uint32_t i = 0; i < g.count; i++) {
         VTA_TRY(import_node(x, &g, i));
     }
-    return add_heads(x, &g, cJSON_GetObjectItemCaseSensitive(symbol, "heads"));
+    return add_heads(x, &g, heads);
 }
 
 vta_status vtac_mxnet_parse(const vtac_model_file *file, const uint8_t *params, size_t size,

@@ -93,6 +93,67 @@ void vtac_mxnet_make_deconvolution(vtac_mxnet *x, const char *how)
     vtac_mxnet_give(x, vtac_make(m, VTAC_OP_CONV_TRANSPOSE, in, 3, attrs, 5));
 }
 
+/* Sums: means over as many elements in each window, times their number. */
+static void sum_pool(vtac_mxnet *x)
+{
+    vtac_import_builder *m = &x->net.maker;
+    const vtac_type type = vtac_mxnet_type(x, 0);
+    const bool whole = vtac_mxnet_flag(x, "global_pool", false);
+    double count = 1.0;
+    vtac_import_window w = {.axes = type.rank < 2 ? 0 : type.rank - 2};
+    if (!whole && (!read_window(x, &w) || !vtac_lay_window(m, x->in[0], VTAC_WINDOW_FLOOR, &w))) {
+        return;
+    }
+    for (uint32_t a = 0; a < w.axes && a < VTAC_WINDOW_AXES; a++) {
+        count *= (double)(whole ? type.dim[a + 2] : w.kernel[a]);
+    }
+    const vtac_id mean = whole ? vtac_make1(m, VTAC_OP_GLOBAL_AVERAGE_POOL, x->in[0])
+                               : vtac_make_pool(m, VTAC_OP_AVERAGE_POOL, x->in[0], &w, true);
+    vtac_mxnet_give(x, vtac_make_linear(m, mean, count, 0.0));
+}
+
+/* Means over parts of the same size; parts of different sizes are refused. */
+void vtac_mxnet_make_adaptive_pool(vtac_mxnet *x, const char *how)
+{
+    vtac_import_builder *m = &x->net.maker;
+    const vtac_type t = vtac_mxnet_type(x, 0);
+    int64_t to[2] = {1, 1};
+    const uint32_t count = vtac_mxnet_ints(x, "output_size", to, 2);
+    vtac_import_window w = {.axes = 2, .dilation = {1, 1}};
+    (void)how;
+    to[1] = count == 1 ? to[0] : to[1];
+    if (m->status == VTA_OK &&
+        (t.rank != 4 || to[0] < 1 || to[1] < 1 || t.dim[2] % to[0] != 0 || t.dim[3] % to[1] != 0)) {
+        vtac_make_fail(m, VTA_UNSUPPORTED,
+                       "%lld x %lld parts of an input of %u axes; equal parts of 4 are taken",
+                       (long long)to[0], (long long)to[1], t.rank);
+    }
+    for (uint32_t a = 0; a < 2 && m->status == VTA_OK; a++) {
+        w.kernel[a] = w.stride[a] = t.dim[a + 2] / to[a];
+    }
+    if (m->status == VTA_OK && vtac_lay_window(m, x->in[0], VTAC_WINDOW_FLOOR, &w)) {
+        vtac_mxnet_give(x, vtac_make_pool(m, VTAC_OP_AVERAGE_POOL, x->in[0], &w, true));
+    }
+}
+
+void vtac_mxnet_make_roi_pooling(vtac_mxnet *x, const char *how)
+{
+    int64_t size[2];
+    (void)how;
+    vtac_mxnet_exactly(x, "pooled_size", 1, size, 2);
+    const vtac_attr attrs[] = {vtac_attr_of_ints("pooled_shape", size, 2),
+                               vtac_attr_of_float("spatial_scale", vtac_mxnet_real(x, "spatial_scale", 1.0))};
+    vtac_mxnet_give(x, vtac_make(&x->net.maker, VTAC_OP_MAX_ROI_POOL, x->in, 2, attrs, 2));
+}
+
+void vtac_mxnet_make_hard_sigmoid(vtac_mxnet *x, const char *how)
+{
+    const vtac_attr attrs[] = {vtac_attr_of_float("alpha", vtac_mxnet_real(x, "alpha", 0.2)),
+                               vtac_attr_of_float("beta", vtac_mxnet_real(x, "beta", 0.5))};
+    (void)how;
+    vtac_mxnet_give(x, vtac_make(&x->net.maker, VTAC_OP_HARD_SIGMOID, x->in, 1, attrs, 2));
+}
+
 void vtac_mxnet_make_pooling(vtac_mxnet *x, const char *how)
 {
     vtac_import_builder *m = &x->net.maker;
@@ -100,8 +161,13 @@ void vtac_mxnet_make_pooling(vtac_mxnet *x, const char *how)
     const char *rule = vtac_mxnet_text(x, "pooling_convention");
     const bool mean = type != NULL && strcmp(type, "avg") == 0;
     const bool full = rule != NULL && strcmp(rule, "full") == 0;
+    const bool sum = type != NULL && strcmp(type, "sum") == 0;
     vtac_import_window w;
     (void)how;
+    if (sum && !full) {
+        sum_pool(x);
+        return;
+    }
     if ((type != NULL && !mean && strcmp(type, "max") != 0) ||
         (rule != NULL && !full && strcmp(rule, "valid") != 0)) {
         vtac_make_fail(m, VTA_UNSUPPORTED,

@@ -295,6 +295,51 @@ void vtac_mxnet_make_slice_axis(vtac_mxnet *x, const char *how)
     vtac_mxnet_give(x, cut_axis(x, x->in[0], vtac_mxnet_axis(x, "axis", 0), begin, end));
 }
 
+/* As large as the second input, on all axes or on those that are named. */
+void vtac_mxnet_make_slice_like(vtac_mxnet *x, const char *how)
+{
+    const vtac_type like = vtac_mxnet_type(x, 1);
+    const uint32_t rank = vtac_mxnet_type(x, 0).rank;
+    int64_t axes[VTAC_MAX_RANK];
+    const uint32_t named = vtac_mxnet_ints(x, "axes", axes, VTAC_MAX_RANK);
+    vtac_id y = x->in[0];
+    (void)how;
+    for (uint32_t i = 0; i < (named == 0 ? rank : named) && x->net.maker.status == VTA_OK; i++) {
+        const uint32_t axis = named == 0 ? i : vtac_axis_of(&x->net.maker, x->in[0], axes[i]);
+        if (axis >= like.rank || like.dim[axis] > vtac_made_type(&x->net.maker, y).dim[axis]) {
+            vtac_make_fail(&x->net.maker, VTA_INVALID, "axis %u is shorter than that of what it is cut like",
+                           axis);
+            return;
+        }
+        y = cut_axis(x, y, axis, 0, like.dim[axis]);
+    }
+    vtac_mxnet_give(x, y);
+}
+
+void vtac_mxnet_make_bilinear(vtac_mxnet *x, const char *how)
+{
+    static const char *const names[2][2] = {{"height", "scale_height"}, {"width", "scale_width"}};
+    vtac_import_builder *m = &x->net.maker;
+    const vtac_type t = vtac_mxnet_type(x, 0);
+    const char *mode = vtac_mxnet_text(x, "mode");
+    const bool corners = vtac_mxnet_flag(x, "align_corners", true);
+    int64_t size[2] = {0};
+    (void)how;
+    if (t.rank != 4 || (mode != NULL && strcmp(mode, "size") != 0)) {
+        vtac_make_fail(m, VTA_UNSUPPORTED, "mode %.20s of an input of %u axes; size of 4 axes is taken",
+                       mode == NULL ? "size" : mode, t.rank);
+        return;
+    }
+    for (int a = 0; a < 2; a++) {
+        const double scale = vtac_mxnet_real(x, names[a][1], 0.0);
+        const double grown = scale * (double)t.dim[a + 2];
+        size[a] = vtac_mxnet_int(x, names[a][0], 1, 1, MXNET_MAX_SIDE);
+        size[a] = scale > 0.0 && grown >= 1.0 && grown <= MXNET_MAX_SIDE ? (int64_t)grown : size[a];
+    }
+    vtac_mxnet_give(x, vtac_make_resized(m, x->in[0], size[0], size[1], "linear",
+                                         corners ? "align_corners" : "half_pixel"));
+}
+
 void vtac_mxnet_make_slice(vtac_mxnet *x, const char *how)
 {
     int64_t begin[VTAC_MAX_RANK];
