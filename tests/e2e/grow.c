@@ -198,7 +198,7 @@ static vta_status grow_conv(grower *g)
 {
     const quantized x = pick(g);
     const vtac_type *type = type_of(g, &x);
-    if (type->rank != 4) {
+    if (type->rank != 4 || type->dim[1] > MAX_CHANNELS) { /* a change of shape made more of them */
         return VTA_OK;
     }
     const int64_t channels = type->dim[1];
