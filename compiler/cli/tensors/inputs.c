@@ -301,6 +301,26 @@ static vta_status give_input(cli_inputs *inputs, vta_model *model, uint32_t i, c
     return status;
 }
 
+/* An input that nobody gives has one of each size that is left open. */
+static void give_size(const cli_inputs *inputs, vta_model *model, uint32_t i)
+{
+    const vta_tensor_info info = vta_model_input(model, i);
+    vtac_type type = cli_as_tensor(&info, NULL).type;
+    bool open = false;
+    for (uint32_t k = 0; k < type.rank; k++) {
+        open = open || type.dim[k] == 0;
+        type.dim[k] = type.dim[k] == 0 ? 1 : type.dim[k];
+    }
+    vta_diag fixed = {0};
+    if (!open || vta_model_set_input_shape(model, i, type.dim, type.rank, &fixed) != VTA_OK) {
+        return; /* the model is of size 0, or refuses the size of 1 when it runs */
+    }
+    char text[160];
+    cli_say_once(
+        "vtac %s: input '%s' leaves sizes open, and is made up as %s; --input NAME=FILE gives another\n",
+        inputs->args->verb->name, info.name, vtac_type_text(&type, text, sizeof text));
+}
+
 vta_status cli_bind_case(cli_inputs *inputs, vta_model *model, uint32_t which, vta_diag *diag)
 {
     uint64_t state = cli_fill_state(inputs->seed + which);
@@ -320,6 +340,7 @@ vta_status cli_bind_case(cli_inputs *inputs, vta_model *model, uint32_t which, v
             VTA_TRY(give_input(inputs, model, i, path, diag));
             look_at_numbers(inputs, model, i, path);
         } else {
+            give_size(inputs, model, i);
             cli_fill_input(model, i, inputs->fill, &state);
         }
     }
