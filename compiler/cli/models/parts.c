@@ -190,6 +190,7 @@ static vta_status split_model(cli_parts *p, vtac_graph **out, vta_diag *diag)
         VTA_TRY(find_sizes(p, (*out)->flow, diag));
         VTA_TRY(load_open(p, &trunk, diag));
         p->open = true;
+        p->by_rows = (*out)->flow->by_rows;
     } else if (load_trunk(p, &trunk, &why) != VTA_OK || !vtac_quantizable(trunk)) {
         vtac_graph_destroy(trunk);
         return VTA_OK;
@@ -281,13 +282,16 @@ static vta_status check_form(const cli_parts *p, vta_diag *diag)
                            "8 bits depend on the sizes that are left open; give them with --shape");
 }
 
-/* Integers in the place of floats between the operators: at run time there is no pass. */
+/* Integers in the place of floats between the operators: at run time there is no pass. A model of rows is
+ * compiled for one, with all passes. */
 static vta_status join_open(cli_parts *p, vtac_graph **graph, vta_diag *diag)
 {
     vtac_graph *whole = NULL;
     const vtac_pass_options folding = {.level = 2, .stop_after = true, .last = VTAC_PASS_FOLD_QDQ};
-    VTA_TRY(vtac_run_passes(*graph, &folding, diag));
-    VTA_TRY(vtac_convert_graph(*graph, &(vtac_convert_options){.keep_products = true}, diag));
+    if (!p->by_rows) {
+        VTA_TRY(vtac_run_passes(*graph, &folding, diag));
+        VTA_TRY(vtac_convert_graph(*graph, &(vtac_convert_options){.keep_products = true}, diag));
+    }
     VTA_TRY(vtac_onnx_pack_open(*graph, p->other, "vtac quantize", &p->joined, &p->joined_size, diag));
     VTA_TRY(check_form(p, diag));
     VTA_TRY(load_joined(p, &whole, diag));

@@ -17,6 +17,7 @@ typedef struct cli_parts {
     bool told;                /* what importing assumes was */
     bool split;               /* the graph is a trunk: the model has more */
     bool open;                /* the graph is the model at the first of `sizes` */
+    bool by_rows;             /* and each row of its batch goes its own way */
     vta_vec sizes;            /* of vtac_type: an item for each input, at one size after the other */
     uint32_t inputs;          /* of the model */
     uint32_t given;           /* sizes that the calibration inputs have; one more is made up */

@@ -52,6 +52,7 @@ typedef struct vtac_flow {
     vta_vec segments;        /* of vtac_flow_segment */
     vta_vec blocks;          /* of vtac_flow_block; 0 is the model */
     vta_vec inputs, outputs; /* of vtac_flow_end */
+    bool by_rows;            /* the graph is the model at a batch of one, run for each row */
 } vtac_flow;
 
 vtac_flow *vtac_flow_create(void);

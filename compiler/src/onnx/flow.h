@@ -131,7 +131,9 @@ vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_import_place *
                                  const Onnx__GraphProto *graph, uint32_t number, vta_diag *diag);
 
 /* flow_ends.c: the model's inputs and outputs, those that are parcels unpacked and packed by instructions;
- * the table of all texts that the model has. */
+ * instructions that refuse inputs which differ in a size of one name; the table of all texts that the model
+ * has. */
+vta_status vtac_flow_expect_sizes(vtac_flow_builder *b, uint32_t block, vta_diag *diag);
 vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
                                  vta_diag *diag);
 vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,

@@ -218,13 +218,12 @@ static vta_status import_inputs(vtac_flow_builder *b, const vtac_import_place *a
     return vtac_check_shape_options(b->im, diag);
 }
 
-vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
-                                 vta_diag *diag)
+vta_status vtac_flow_expect_sizes(vtac_flow_builder *b, uint32_t block, vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
     vtac_scope names = {.outer = NULL};
     vta_vec dims = {.item_size = sizeof(named_dim)};
-    vta_status status = import_inputs(b, at, block, diag);
+    vta_status status = VTA_OK;
     size_t next = 0; /* of the ends, which are inputs of the graph in its order */
     for (size_t i = 0; status == VTA_OK && i < graph->n_input && next < b->flow->inputs.count; i++) {
         const vtac_flow_end *end = vta_vec_at(&b->flow->inputs, next);
@@ -236,6 +235,13 @@ vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *
     free(names.slots);
     vta_vec_free(&dims);
     return status;
+}
+
+vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
+                                 vta_diag *diag)
+{
+    VTA_TRY(import_inputs(b, at, block, diag));
+    return vtac_flow_expect_sizes(b, block, diag);
 }
 
 /* An output that leaves as a parcel: text, a sequence, what may be absent. */

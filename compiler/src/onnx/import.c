@@ -10,6 +10,7 @@
 
 #include "../import/maker.h"
 #include "../import/protobuf.h"
+#include "batch.h"
 #include "compose.h"
 #include "context.h"
 #include "vta/fail.h"
@@ -466,6 +467,12 @@ static vta_status import_either(vtac_importer *im, vtac_graph **graph, vta_diag 
     const bool open = leaves_sizes_open(im->options);
     bool tried = false;
     vta_status status = VTA_UNSUPPORTED;
+    if (open) {
+        VTA_TRY(vtac_import_batch(im, graph, &tried, diag));
+        if (tried) {
+            return VTA_OK;
+        }
+    }
     if (open || has_node(model->node, model->n_node, "NonMaxSuppression")) {
         tried = true;
         status = import_dynamic(im, graph, status, diag);

@@ -25,6 +25,20 @@ static vta_status depends_on_size(const open_walk *o, const vtac_node *node, con
     (void)o;
 }
 
+static bool same_tensor(const vtac_tensor *a, const vtac_tensor *b)
+{
+    return vtac_type_equal(&a->type, &b->type) && memcmp(a->data, b->data, a->bytes) == 0;
+}
+
+static bool same_strings(const vtac_attr *a, const vtac_attr *b)
+{
+    bool same = true;
+    for (size_t i = 0; i < a->count; i++) {
+        same = same && strcmp(a->strings[i], b->strings[i]) == 0;
+    }
+    return same;
+}
+
 static bool same_attr(const vtac_attr *a, const vtac_attr *b)
 {
     if (strcmp(a->name, b->name) != 0 || a->kind != b->kind) {
@@ -40,15 +54,10 @@ static bool same_attr(const vtac_attr *a, const vtac_attr *b)
     case VTAC_ATTR_FLOATS:
         return a->count == b->count &&
                (a->count == 0 || memcmp(a->floats, b->floats, a->count * sizeof *a->floats) == 0);
-    case VTAC_ATTR_STRINGS: return a->count == b->count;
-    case VTAC_ATTR_TENSOR: return a->tensor.bytes == b->tensor.bytes;
+    case VTAC_ATTR_STRINGS: return a->count == b->count && same_strings(a, b);
+    case VTAC_ATTR_TENSOR: return same_tensor(&a->tensor, &b->tensor);
     }
     return false;
-}
-
-static bool same_tensor(const vtac_tensor *a, const vtac_tensor *b)
-{
-    return vtac_type_equal(&a->type, &b->type) && memcmp(a->data, b->data, a->bytes) == 0;
 }
 
 /* The shape for any size: of the operand's `x` and `other_x`, and of the result at both sizes. */
@@ -106,16 +115,22 @@ static vta_status open_constants(const open_walk *o, vtac_node_id id, vta_diag *
     return VTA_OK;
 }
 
+bool vtac_same_form(const vtac_node *a, const vtac_node *b)
+{
+    bool same = a->op == b->op && a->input_count == b->input_count && a->output_count == b->output_count &&
+                a->attr_count == b->attr_count;
+    for (uint32_t i = 0; same && i < a->attr_count; i++) {
+        same = same_attr(&a->attrs[i], &b->attrs[i]);
+    }
+    return same;
+}
+
 static vta_status open_node(const open_walk *o, vtac_node_id id, vta_diag *diag)
 {
     const vtac_node *node = &o->graph->nodes[id], *again = &o->other->nodes[id];
-    bool same = node->op == again->op && node->input_count == again->input_count &&
-                node->output_count == again->output_count && node->attr_count == again->attr_count;
+    bool same = vtac_same_form(node, again);
     for (uint32_t i = 0; same && i < node->input_count; i++) {
         same = node->inputs[i] == again->inputs[i];
-    }
-    for (uint32_t i = 0; same && i < node->attr_count; i++) {
-        same = same_attr(&node->attrs[i], &again->attrs[i]);
     }
     return same ? open_constants(o, id, diag) : depends_on_size(o, node, "its form", diag);
 }
