@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Operators that have no 8-bit form as they stand, between two convolutions: transposed convolutions of volumes and signals, normalizations over
-# the channels of each place and by the responses of all channels, inputs normalized by channel, mean places under maps, sums and products at the end, maxima, minima and sums
+# the channels of each place and by the responses of all channels, inputs normalized by channel, mean places under maps, sums and products at the end, networks of half floats, maxima, minima and sums
 # of several, interpolation whose places do not repeat, softmax of two, products whose scales the run finds. Each network is one region with nearly all of the work, and the accelerator's answers are those of floats, twice with other
 # data; choices, differences and borders also on the RTL. Fails when a slice, a tap or a bias goes to another place, and when a form that does not fit is taken. One step aside: taps that
 # overlap in depth, transposed convolutions in groups and maxima of other shapes stay float, and `explain` says why.
@@ -220,6 +220,17 @@ def several(random, op, count):
     return [1, 3, 12, 11]
 
 
+def halve():
+    """The network of half floats, as exporters of 16 bits write it."""
+    model = onnx.load("net.onnx")
+    for tensor in model.graph.initializer:
+        if tensor.data_type == 1:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor).astype(numpy.float16), tensor.name))
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = 10
+    onnx.save(model, "net.onnx")
+
+
 def answer(library, x, *words):
     numpy.save("in.npy", x)
     run("run", library, "--input", "in.npy", "--output-dir", "out", *words)
@@ -230,14 +241,14 @@ def draw(random, shape):
     return random.normal(0, 1, shape).astype(numpy.float32)
 
 
-def check(name, random, shape, whole, device="fsim", config="pynq"):
-    numpy.save("calib.npy", numpy.concatenate([draw(random, shape) for _ in range(12)]))
+def check(name, random, shape, whole, device="fsim", config="pynq", kind=numpy.float32):
+    numpy.save("calib.npy", numpy.concatenate([draw(random, shape).astype(kind) for _ in range(12)]))
     run("compile", "net.onnx", "-o", "host.so")
     told = json.loads(run("compile", "net.onnx", "--target", "vta", "--config", config, "--calib", "calib.npy", "--offload", "all", "--report", "--json", "-o", "vta.so"))
     check.left = [x["op"] for x in told["left"] if x["share"] > 0]
     errors = []
     for _ in range(2):
-        x = draw(random, shape)
+        x = draw(random, shape).astype(kind)
         real, got = answer("host.so", x), answer("vta.so", x, "--device", "fsim")
         assert device == "fsim" or numpy.array_equal(got, answer("vta.so", x, "--device", device)), f"{device} has other numbers"
         assert real.shape == got.shape
@@ -277,6 +288,11 @@ def check_forms(seed):
         draws = numpy.random.default_rng([seed, power, 10])
         check(f"a curve at the end, power {power}", draws, ended(draws, power), None)
         assert ("Mul" in check.left) == (power > 1)
+    for op, count in (("Max", 3), ("Sum", 2)):
+        draws = numpy.random.default_rng([seed, count, 11])
+        shape = several(draws, op, count)
+        halve()
+        check(f"half floats, {op}", draws, shape, True, kind=numpy.float16)
     for by_channel in (False, True):
         draws = numpy.random.default_rng([seed, by_channel, 3])
         check(f"scales of the run, {'by channel' if by_channel else 'one'}", draws, dynamic(draws, by_channel), True)
