@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * RegexFullMatch: RE2's syntax, rewritten for the C library's extended expressions.
+ * RegexFullMatch, and patterns for others: RE2's syntax, rewritten for the C library's extended expressions.
  */
 #include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow_regex.h"
 #include "flow_text.h"
 
 /* Perl's classes of characters, for the C library's extended expressions. */
@@ -99,19 +100,19 @@ static const char *rewrite_next(rewriting *r)
     return NULL;
 }
 
-static const char *compile(const char *pattern, size_t size, regex_t *out)
+const char *vta_text_regex(const char *pattern, size_t size, bool whole, regex_t *out)
 {
     char *text = malloc(16 * size + 8);
     if (text == NULL) {
         return "so long a text";
     }
-    rewriting r = {.from = pattern, .to = stpcpy(text, "^("), .repeats = 1};
+    rewriting r = {.from = pattern, .to = stpcpy(text, whole ? "^(" : "("), .repeats = 1};
     const char *why = strlen(pattern) == size ? NULL : "a zero byte";
     while (why == NULL && *r.from != '\0') {
         why = rewrite_next(&r);
     }
-    memcpy(r.to, ")$", sizeof ")$");
-    if (why == NULL && regcomp(out, text, REG_EXTENDED | REG_NOSUB) != 0) {
+    (void)stpcpy(r.to, whole ? ")$" : ")");
+    if (why == NULL && regcomp(out, text, whole ? REG_EXTENDED | REG_NOSUB : REG_EXTENDED) != 0) {
         why = "its form";
     }
     free(text);
@@ -126,7 +127,7 @@ vta_status vta_flow_regex_full_match(vta_call *call)
     const vta_item *x = call->in[0];
     VTA_TRY(vta_item_tensor(call->flow, VTA_FLOW_BOOL, x->rank, x->dim, &call->out[0], call->diag));
     char *pattern = vta_text_word(call, 0, &size);
-    const char *why = pattern != NULL ? compile(pattern, size, &regex) : "so long a text";
+    const char *why = pattern != NULL ? vta_text_regex(pattern, size, true, &regex) : "so long a text";
     if (why != NULL) {
         const vta_status status = vta_call_refuse(call, "its pattern '%.80s' is not taken because of %s",
                                                   pattern != NULL ? pattern : "", why);

@@ -18,6 +18,7 @@ from onnx_cases import Suite, helper, numpy, numpy_helper, TensorProto, write_mo
 STRING, FLOAT, INT, BOOL = TensorProto.STRING, TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 KINDS = {"u": TensorProto.UINT8, "O": STRING, "f": FLOAT, "i": INT, "b": BOOL}
 ML = "ai.onnx.ml"
+MS = "com.microsoft"
 WORDS = ["", "a", "Bär", "monday", "Monday", "MONDAY", "tuesday", "x y  z", " lead", "trail ", "Ωmega", "ЖУК", "жук", "1.5", "a,b,,c", ",",
          "a" * 40, "ß", "日本"]
 
@@ -52,7 +53,8 @@ def model_of(op, attrs, opset, domain, open_sizes=False, nodes=None):
             return helper.make_value_info(name, kind)
         made = nodes or [helper.make_node(op, [n for n, _ in inputs], [n for n, _ in outputs], domain=domain, **attrs)]
         graph = helper.make_graph(made, "case", [declared(n, a) for n, a in inputs], [given(n, a) for n, a in outputs])
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid(ML, opset if domain == ML else 3)],
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid(ML, opset if domain == ML else 3),
+                                                                      helper.make_opsetid(MS, 1)],
                                  ir_version=8)
     return make
 
@@ -134,6 +136,40 @@ def normalize(x, action, exact, stop):
     stop = set(stop if exact else [w.lower() for w in stop])
     kept = [change(w) for w in x.ravel() if (w if exact else w.lower()) not in stop] or [""]
     return obj(kept).reshape((1,) * (x.ndim - 1) + (len(kept),))
+
+
+def tokenize(x, separators=(), tokenexp="", mark=0, least=1, pad="#"):
+    """com.microsoft's Tokenizer: rows of what stands between separators, of what a pattern finds, or of characters."""
+    def tokens(text):
+        if separators == [""]:
+            return list(text)
+        parts = [m.group() for m in re.finditer(tokenexp, text, re.ASCII)] if tokenexp else [text]
+        for separator in separators:
+            parts = [cut for part in parts for cut in re.split("(?:%s)" % separator, part, flags=re.ASCII) if len(cut) >= least]
+        return [p for p in parts if len(p) >= least]
+    if x.size == 0:
+        return x
+    rows = [tokens(t) for t in x.ravel()]
+    widest = max(len(r) for r in rows)
+    ends = mark and widest > 0
+    full = [(["\x02"] if ends else []) + r + (["\x03"] if ends else []) + [pad] * (widest - len(r)) for r in rows]
+    return obj(full).reshape(x.shape + (widest + (2 if ends else 0),))
+
+
+def add_tokens(suite):
+    def sentences(r, *shape):
+        words = ["a", "I", "love", "Bär", "ß", "x1", "a,b", "--", "3.14", "жук", "Hello"]
+        gaps = [" ", "  ", ",", ", ", "-"]
+        made = ["".join(str(r.choice(words)) + str(r.choice(gaps)) for _ in range(r.integers(0, 6))) for _ in range(int(numpy.prod(shape)))]
+        return obj(made).reshape(shape)
+    cases = ((dict(separators=[" "]), (5,)), (dict(separators=[" ", ","], mark=1), (3, 2)), (dict(separators=["[ ,]+", "-"], mincharnum=2), (4,)),
+             (dict(separators=[""]), (4,)), (dict(separators=[""], mark=1), (2, 3)), (dict(tokenexp="[a-zA-Z0-9]+"), (5,)),
+             (dict(tokenexp=r"\w+|[,.]", mark=1, mincharnum=1), (2, 2)), (dict(tokenexp="[0-9]+", mincharnum=3), (4,)), (dict(separators=[" "]), (0,)),
+             (dict(separators=[" "], mark=1), (2, 0)), (dict(tokenexp="zzz", mark=1), (3,)))
+    for given, shape in cases:
+        attrs = {"mark": 0, "mincharnum": 1, **given}
+        how = dict(separators=attrs.get("separators", ()), tokenexp=attrs.get("tokenexp", ""), mark=attrs["mark"], least=attrs["mincharnum"])
+        suite.one("Tokenizer", lambda r, shape=shape: [("x", sentences(r, *shape))], lambda x, how=how: tokenize(x, **how), domain=MS, pad_value="#", **attrs)
 
 
 def add_makers(suite):
@@ -363,11 +399,14 @@ def refusals(vtac, folder):
     failed = 0
     cases = (("RegexFullMatch", dict(pattern="(?i)a"), obj(["a"]), "this group"), ("RegexFullMatch", dict(pattern="("), obj(["a"]), "its form"),
              ("RegexFullMatch", dict(pattern="((a{100}){100}){100}"), obj(["a"]), "so many repeats"),
+             ("Tokenizer", dict(mark=0, mincharnum=2, pad_value="", separators=[""]), obj(["a"]), "expected 1 for single characters"),
+             ("Tokenizer", dict(mark=0, mincharnum=1, pad_value="", separators=[" "], tokenexp="a"), obj(["a"]), "and not both"),
+             ("Tokenizer", dict(mark=0, mincharnum=1, pad_value="", tokenexp="a("), obj(["a"]), "its form"),
              ("Cast", dict(to=FLOAT), obj(["Hello"]), "'Hello' is no number"), ("ReduceMax", {}, obj(["a"]), "expected numbers, bool"))
     for i, (op, attrs, x, want) in enumerate(cases):
         place = os.path.join(folder, "bad_%d" % i)
         y = numpy.zeros(1, numpy.float32) if op == "Cast" else numpy.zeros(1, bool)
-        write_model(place, model_of(op, attrs, 20, "")([("x", x)], [("y", y)]))
+        write_model(place, model_of(op, attrs, 20, MS if op == "Tokenizer" else "")([("x", x)], [("y", y)]))
         os.makedirs(os.path.join(place, "test_data_set_0"))
         for name, value in (("input_0", x), ("output_0", y)):
             with open(os.path.join(place, "test_data_set_0", name + ".pb"), "wb") as file:
@@ -384,6 +423,7 @@ def main():
     suite = Texts()
     add_moves(suite)
     add_makers(suite)
+    add_tokens(suite)
     add_casts(suite)
     add_classic(suite)
     add_sequences(suite)

@@ -106,8 +106,8 @@ static uint32_t collect_entries(void)
     }
     vtac_flow_only code;
     for (uint32_t i = 0; (code = vtac_flow_only_get(i)).name != NULL; i++) {
-        add_entry(&count, (operator_entry){code.name, "", code.since, "any", "at run time", "", code.limits,
-                                           NULL, ""});
+        add_entry(&count, (operator_entry){code.name, code.domain, code.since, "any", "at run time", "",
+                                           code.limits, NULL, ""});
     }
     qsort(entries, count, sizeof entries[0], by_name);
     return count;

@@ -68,7 +68,7 @@ bool vtac_flow_takes(const char *domain, const char *name);
 typedef struct vtac_flow_only {
     const char *name;
     uint32_t since;
-    const char *limits;
+    const char *limits, *domain;
 } vtac_flow_only;
 vtac_flow_only vtac_flow_only_get(uint32_t i);
 

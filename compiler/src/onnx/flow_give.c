@@ -193,6 +193,7 @@ static const bool takes_text[] = {
     [VTA_FLOW_STRING_CONCAT] = true,
     [VTA_FLOW_STRING_SPLIT] = true,
     [VTA_FLOW_REGEX_FULL_MATCH] = true,
+    [VTA_FLOW_TOKENIZER] = true,
 };
 
 static vta_status check_texts(vtac_flow_builder *b, const vtac_flow_node *item, const vtac_flow_row *row,

@@ -15,12 +15,25 @@ static const vtac_flow_row rows[] = {
 #undef X
 };
 
+/* True for a row of this operator, whose domain stands in front of its name. */
+static bool is_row_of(const vtac_flow_row *row, const char *domain, const char *type)
+{
+    const size_t size = strlen(domain);
+    const char *name = row->name;
+    if (size > 0) {
+        if (strncmp(name, domain, size) != 0 || name[size] != '.') {
+            return false;
+        }
+        name += size + 1;
+    }
+    return name[0] != '\0' && strcmp(name, type) == 0;
+}
+
 const vtac_flow_row *vtac_flow_row_of(const Onnx__NodeProto *node)
 {
-    const char *type = vtac_proto_text(node->op_type);
+    const char *type = vtac_proto_text(node->op_type), *domain = vtac_plain_domain(node->domain);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (vtac_plain_domain(node->domain)[0] == '\0' && rows[i].name[0] != '\0' &&
-            strcmp(rows[i].name, type) == 0) {
+        if (is_row_of(&rows[i], domain, type)) {
             return &rows[i];
         }
     }
@@ -187,34 +200,35 @@ vta_status vtac_flow_words(vtac_flow_builder *b, const vtac_flow_row *row, const
 /* ---- what `vtac ops` tells */
 
 static const vtac_flow_only only[] = {
-    {"If", 1, ""},
-    {"Loop", 1, ""},
-    {"Scan", 8, ""},
-    {"NonZero", 9, ""},
-    {"Compress", 9, ""},
-    {"Unique", 11, ""},
-    {"SequenceEmpty", 11, ""},
-    {"SequenceConstruct", 11, ""},
-    {"SequenceInsert", 11, ""},
-    {"SequenceErase", 11, ""},
-    {"SequenceAt", 11, ""},
-    {"SequenceLength", 11, ""},
-    {"SplitToSequence", 11, ""},
-    {"ConcatFromSequence", 11, ""},
-    {"Optional", 15, ""},
-    {"OptionalHasElement", 15, ""},
-    {"OptionalGetElement", 15, ""},
-    {"SequenceMap", 17, ""},
-    {"StringNormalizer", 10, "the case of ASCII, Latin, Greek and Cyrillic letters"},
-    {"StringConcat", 20, ""},
-    {"StringSplit", 20, ""},
-    {"RegexFullMatch", 20, "RE2's syntax without flags, names and classes of Unicode; on bytes"},
-    {"ImageDecoder", 20, "PNG, JPEG, BMP, PNM; by the reader that the program sets (vta/model.h)"},
+    {"If", 1, "", ""},
+    {"Loop", 1, "", ""},
+    {"Scan", 8, "", ""},
+    {"NonZero", 9, "", ""},
+    {"Compress", 9, "", ""},
+    {"Unique", 11, "", ""},
+    {"SequenceEmpty", 11, "", ""},
+    {"SequenceConstruct", 11, "", ""},
+    {"SequenceInsert", 11, "", ""},
+    {"SequenceErase", 11, "", ""},
+    {"SequenceAt", 11, "", ""},
+    {"SequenceLength", 11, "", ""},
+    {"SplitToSequence", 11, "", ""},
+    {"ConcatFromSequence", 11, "", ""},
+    {"Optional", 15, "", ""},
+    {"OptionalHasElement", 15, "", ""},
+    {"OptionalGetElement", 15, "", ""},
+    {"SequenceMap", 17, "", ""},
+    {"StringNormalizer", 10, "the case of ASCII, Latin, Greek and Cyrillic letters", ""},
+    {"StringConcat", 20, "", ""},
+    {"StringSplit", 20, "", ""},
+    {"RegexFullMatch", 20, "RE2's syntax without flags, names and classes of Unicode; on bytes", ""},
+    {"ImageDecoder", 20, "PNG, JPEG, BMP, PNM; by the reader that the program sets (vta/model.h)", ""},
+    {"Tokenizer", 1, "patterns as RegexFullMatch has them; not on boards", "com.microsoft"},
 };
 
 vtac_flow_only vtac_flow_only_get(uint32_t i)
 {
-    return i < sizeof only / sizeof only[0] ? only[i] : (vtac_flow_only){NULL, 0, ""};
+    return i < sizeof only / sizeof only[0] ? only[i] : (vtac_flow_only){NULL, 0, "", ""};
 }
 
 bool vtac_flow_takes(const char *domain, const char *name)
@@ -224,13 +238,17 @@ bool vtac_flow_takes(const char *domain, const char *name)
     if (vtac_flow_takes_fused(vtac_plain_domain(domain), name)) {
         return true;
     }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (is_row_of(&rows[i], vtac_plain_domain(domain), name)) {
+            return true;
+        }
+    }
     if (vtac_plain_domain(domain)[0] != '\0' || size >= sizeof own) {
         return false;
     }
     memcpy(own, name, size + 1);
     const Onnx__NodeProto node = {.op_type = own};
     const vtac_op op = vtac_op_find("", name);
-    return vtac_flow_row_of(&node) != NULL || vtac_flow_is_window(&node) || vtac_flow_is(&node, "RNN") ||
-           vtac_flow_is(&node, "GRU") || vtac_flow_is(&node, "LSTM") ||
-           (op != VTAC_OP_COUNT && vtac_is_pointwise(op));
+    return vtac_flow_is_window(&node) || vtac_flow_is(&node, "RNN") || vtac_flow_is(&node, "GRU") ||
+           vtac_flow_is(&node, "LSTM") || (op != VTAC_OP_COUNT && vtac_is_pointwise(op));
 }
