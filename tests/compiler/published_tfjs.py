@@ -117,15 +117,15 @@ def named(vtac, path, name):
     return next((n for n in re.findall(r"input '([^']+)'|--shape ([^= ]+)=", said) for n in n if n in (name, name + ":0")), name)
 
 
-def ours(vtac, path, said, work):
-    """The outputs by name, or the line of a refusal."""
+def ours(vtac, path, said, work, more=()):
+    """The outputs by name, or the line of a refusal; `more` are words for the compiler."""
     so, out = os.path.join(work, "model.so"), os.path.join(work, "out")
     shapes = [w for i in said["inputs"] if i["open"] for w in ("--shape", "%s=%s" % (named(vtac, path, i["name"]), "x".join(map(str, i["shape"]))))]
     files = [os.path.join(work, "in%d.npy" % k) for k in range(len(said["inputs"]))]
     if len(files) > 1:  # one needs no name
         files = ["%s=%s" % (i["name"], file) for i, file in zip(said["inputs"], files)]
     inputs = [w for file in files for w in ("--input", file)]
-    for words in (["compile", path, "-O", "3", "-o", so, *shapes], ["run", so, *inputs, "--output-dir", out]):
+    for words in (["compile", path, "-O", "3", "-o", so, *shapes, *more], ["run", so, *inputs, "--output-dir", out]):
         done = subprocess.run([vtac, *words], capture_output=True, text=True)
         bytes_wanted = re.search(r"(\S+): it is i32\[.*needs u8\[", done.stderr)
         if bytes_wanted:  # TensorFlow.js has no bytes

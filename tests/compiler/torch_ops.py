@@ -416,6 +416,7 @@ def cases():
     yield "zero", "torch.add(x, torch.zero(z))", lambda v: v.x
     yield "arange", "torch.add(x, torch.arange(torch.size(x, 3), dtype=None))", lambda v: v.x + np.arange(8)
     yield "arange", "torch.add(x, torch.arange(0., 4., 0.5))", lambda v: v.x + np.arange(0, 4, 0.5)
+    yield "linspace", "torch.add(x, torch.linspace(-1, 2.5, 8))", lambda v: v.x + np.linspace(-1, 2.5, 8)
     yield "scalar_tensor", "torch.add(x, torch.scalar_tensor(2.5, dtype=6))", lambda v: v.x + 2.5
     yield "tensor", "torch.add(x, torch.tensor([1, 2, 3, 4, 5, 6, 7, 8]))", lambda v: v.x + np.arange(1, 9)
     yield "prim.NumToTensor", "torch.mul(x, ops.prim.NumToTensor(torch.size(x, 2)))", lambda v: v.x * 6

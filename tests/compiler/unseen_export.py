@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# Networks that no test was written for (e2e/unseen_nets.py) as programs of torch.export, in each layout in its round, with
+# Networks that no test was written for (those of e2e/unseen.py) as programs of torch.export, in each layout in its round, with
 # weights drawn by the seed, against PyTorch: each is compiled at -O 3 and run on drawn pictures. PyTorch itself takes the
 # networks apart into operators of ATen (make_fx); the file around them is written here, as Debian's PyTorch writes none.
 #
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import warnings
 
-from unseen_torch import LIMIT, NETS, SEED, compare, flat, numpy, ours, results, torch, unseen
+from unseen_torch import LIMIT, SEED, compare, flat, numpy, ours, results, torch, unseen
 import torch_file
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -30,6 +30,8 @@ def argument(value):
     """An argument of a node as the schema of torch.export has it."""
     if isinstance(value, torch.fx.Node):
         return value.name
+    if isinstance(value, str):
+        return {"as_string": value}
     if isinstance(value, torch.dtype):
         return {"as_scalar_type": SCALARS[value]}
     if isinstance(value, torch.device):
@@ -40,6 +42,8 @@ def argument(value):
         return {"as_layout": 7}
     if isinstance(value, (list, tuple)) and any(v is None for v in value):
         return {"as_optional_tensors": [{"as_none": True} if v is None else {"as_tensor": {"name": v.name}} for v in value]}
+    if isinstance(value, float) and value - value != 0:  # JSON has no infinity
+        return {"as_float": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
     return [argument(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
@@ -113,7 +117,7 @@ def main():
     wanted = [w for w in words if w != "--record"]
     warnings.simplefilter("ignore")
     counts = {}
-    for i, name in enumerate(NETS):
+    for i, name in enumerate(unseen.NETS):
         if wanted and not any(word in name for word in wanted):
             continue
         net, inputs, _ = unseen.draw(name, SEED)

@@ -630,6 +630,31 @@ vtac_torch_value vtac_torch_make_range(vtac_torch *im, int32_t how)
                      im, vtac_make_cast(&im->maker, vtac_make_borrowed(&im->maker, &type, room), dtype));
 }
 
+/* Numbers at equal distances; from the middle on they are counted from the end. */
+vtac_torch_value vtac_torch_make_linspace(vtac_torch *im, int32_t how)
+{
+    const double start = vtac_torch_float(im, "start", 0.0);
+    const double end = vtac_torch_float(im, "end", 0.0);
+    const int64_t count = vtac_torch_int(im, "steps", 100);
+    const vtac_dtype dtype = vtac_torch_dtype_arg(im, "dtype", VTAC_F32);
+    (void)how;
+    if (im->maker.status != VTA_OK || count < 1 || count > 1 << 20) {
+        vtac_torch_refuse(im, "a range of %lld numbers", (long long)count);
+        return vtac_torch_none;
+    }
+    const vtac_type type = {VTAC_F64, 1, {count}};
+    const double step = count == 1 ? 0.0 : (end - start) / (double)(count - 1);
+    double *room = vtac_make_room(&im->maker, count, sizeof *room);
+    im->steps += (uint64_t)count / 16;
+    for (int64_t i = 0; room != NULL && i < count; i++) {
+        room[i] = i < (count + 1) / 2 ? start + (double)i * step : end - (double)(count - 1 - i) * step;
+    }
+    return room == NULL
+               ? vtac_torch_none
+               : vtac_torch_tensor_of(
+                     im, vtac_make_cast(&im->maker, vtac_make_borrowed(&im->maker, &type, room), dtype));
+}
+
 /* A number as a tensor. */
 vtac_torch_value vtac_torch_make_scalar(vtac_torch *im, int32_t how)
 {
