@@ -10,11 +10,8 @@
 
 #include <cmocka.h>
 
-#include "onnx/batch.h"
 #include "vta/str.h"
-#include "vtac/graph.h"
-
-enum { MANY = 13 };
+#include "vtac/flow.h"
 
 typedef struct batch_case {
     const char *name;
@@ -156,11 +153,11 @@ static void rows_meet_or_do_not(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        vtac_graph *one = parse_at(cases[i].text, 1), *many = parse_at(cases[i].text, MANY);
+        vtac_graph *one = parse_at(cases[i].text, 1), *many = parse_at(cases[i].text, VTAC_MANY_ROWS);
         vta_diag diag = {0};
         int *axis = NULL;
         bool apart = false;
-        assert_int_equal(vtac_batch_rows(one, many, MANY, &axis, &apart, &diag), VTA_OK);
+        assert_int_equal(vtac_rows_apart(one, many, &axis, &apart, &diag), VTA_OK);
         if (apart != cases[i].apart) {
             fail_msg("%s: rows are taken to %s", cases[i].name, apart ? "be apart" : "meet");
         }
@@ -184,10 +181,10 @@ static void other_networks_prove_nothing(void **state)
     enum { COUNT = sizeof texts / sizeof texts[0] };
     for (size_t i = 0; i < COUNT; i++) {
         for (size_t k = 0; k < COUNT; k++) {
-            vtac_graph *one = parse_at(texts[i], 1), *many = parse_at(texts[k], MANY);
+            vtac_graph *one = parse_at(texts[i], 1), *many = parse_at(texts[k], VTAC_MANY_ROWS);
             int *axis = NULL;
             bool apart = false;
-            assert_int_equal(vtac_batch_rows(one, many, MANY, &axis, &apart, NULL), VTA_OK);
+            assert_int_equal(vtac_rows_apart(one, many, &axis, &apart, NULL), VTA_OK);
             assert_int_equal(apart, i == k);
             free(axis);
             vtac_graph_destroy(one);

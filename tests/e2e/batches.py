@@ -3,10 +3,11 @@
 #
 # Networks whose batch stays open (`--dynamic`), each compiled once and run with several sizes of it: attention as exporters write
 # it and a network of two inputs against numpy, convolutions row by row against the network at a batch of one, on the host and on the
-# accelerator, where they are one region; and networks in which rows meet, which must not be taken apart.
+# accelerator, where they are one region; networks in which rows meet, which must not be taken apart; and files of other formats.
 #
-# usage: batches.py VTAC   (exit status 77: python3-onnx is not there)
+# usage: batches.py VTAC [MODELS]   (exit status 77: python3-onnx is not there; MODELS: the folder of published models)
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -229,6 +230,29 @@ class Bench:
             self.same("pictures, batch of %d %s" % (batch, " ".join(options)), got, numpy.concatenate(rows) if rows else numpy.zeros((0, 192, 4), F32),
                       exact=True)
 
+    def outputs(self, artifact, x):
+        folder = self.at("all")
+        shutil.rmtree(folder, ignore_errors=True)
+        numpy.save(self.at("x.npy"), x)
+        self.must("run", artifact, "--input", "x.npy", "--output-dir", "all")
+        return {name: numpy.load(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+
+    def published(self, path, row, dtype=F32, options=("--dynamic",), fixed=()):
+        """A file of another format: the rows of an open batch are what each gives by itself."""
+        self.must("compile", path, "-o", "open.so", *options)
+        self.must("compile", path, "-o", "one.so", *fixed)
+        random = random_for(path, 0)
+        for batch in (3, 1, 4):
+            x = (20 * random.standard_normal((batch, *row))).astype(dtype)
+            rows = [self.outputs("one.so", x[i:i + 1]) for i in range(batch)]
+            for name, got in self.outputs("open.so", x).items():
+                self.same("%s, %s" % (os.path.basename(path), name), got, numpy.concatenate([r[name] for r in rows]), exact=True)
+
+    def refuses_range(self, path, shape):
+        run = self.run("compile", path, "-o", "none.so", "--shape", shape)
+        if run.returncode != 1 or "the batch alone may be a range" not in run.stdout or os.path.exists(self.at("none.so")):
+            self.fail("%s gives status %d: %s" % (shape, run.returncode, run.stdout[:300]))
+
     def refuses(self, draw):
         inputs = draw(random_for("refused", 0), 3)
         inputs["mask"] = inputs["mask"][:2]
@@ -248,6 +272,14 @@ def main():
         bench.row_by_row()
         bench.row_by_row("--target", "vta", "--config", "tiny", "--calib", "calib.npz", "--report")
         bench.row_by_row("--target", "vta", "--config", "pynq", "--calib", "calib.npz", "--report", device=("--device", "tsim"))
+        models = sys.argv[2] if len(sys.argv) > 2 else ""
+        keras = os.path.join(models, "keras/mlperf_ic_resnet8/mlperf_ic_resnet8.h5")
+        script = os.path.join(models, "importers/pytorch-torchscript/facenet_pnet_trace/facenet_pnet_trace.pt")
+        if os.path.exists(keras) and os.path.exists(script):
+            bench.published(keras, (32, 32, 3))
+            bench.published(os.path.join(models, "tflite/mlperf_ic_resnet8_int8/mlperf_ic_resnet8_int8.tflite"), (32, 32, 3), numpy.int8)
+            bench.published(script, (3, 24, 20), options=("--shape", "x=(1..8)x3x24x20"), fixed=("--shape", "x=1x3x24x20"))
+            bench.refuses_range(keras, "input_1=1x(32..64)x32x3")
         print("%d failed, VTAC_SEED=%s" % (bench.failed, SEED))
         return 1 if bench.failed else 0
 

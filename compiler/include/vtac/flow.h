@@ -61,6 +61,53 @@ void vtac_flow_destroy(vtac_flow *flow);
 /* DLPack's code, bits, bytes of an element, as an instruction has them. */
 int64_t vtac_flow_type(vtac_dtype dtype);
 
+/* Three lists of an instruction that is being put together. */
+typedef struct vtac_flow_draft {
+    vta_vec inputs, outputs, words;
+} vtac_flow_draft;
+#define VTAC_FLOW_DRAFT                                                                                      \
+    {                                                                                                        \
+        .inputs = {.item_size = sizeof(uint32_t)}, .outputs = {.item_size = sizeof(uint32_t)},               \
+        .words = {.item_size = sizeof(int64_t)},                                                             \
+    }
+
+vta_status vtac_flow_put_number(vta_vec *vec, uint32_t number, vta_diag *diag);
+vta_status vtac_flow_put_word(vta_vec *vec, int64_t word, vta_diag *diag);
+void vtac_flow_free_draft(vtac_flow_draft *d);
+
+/* Puts an instruction at the end of a block of graph->flow; its name and lists are copied. */
+vta_status vtac_flow_append(vtac_graph *graph, uint32_t block, vta_flow_op op, const char *name,
+                            const vtac_flow_draft *d, vta_diag *diag);
+
+/* An axis of an input that has a size of a name. */
+typedef struct vtac_flow_axis {
+    const char *input;
+    uint32_t slot;
+    int64_t axis;
+} vtac_flow_axis;
+
+/* An instruction that refuses a run in which both differ. */
+vta_status vtac_flow_same_size(vtac_graph *graph, uint32_t block, const char *name,
+                               const vtac_flow_axis *first, const vtac_flow_axis *second, vta_diag *diag);
+
+/* ---- models whose only open size is that of a batch */
+
+/* A batch of this size stands for all that are larger than one: a prime, so that no other size of a network
+ * is taken for it. */
+enum { VTAC_MANY_ROWS = 13 };
+
+/* True if every row of a batch goes its own way. `one` is a model at a batch of one, `many` at one of
+ * VTAC_MANY_ROWS; *axis gets the axis of the batch in each value of `one`, -1: it has none. The caller frees
+ * *axis. */
+vta_status vtac_rows_apart(const vtac_graph *one, const vtac_graph *many, int **axis, bool *apart,
+                           vta_diag *diag);
+
+/* Makes `graph`, a model at a batch of one, the model for any batch: all of it is one segment, and a Scan
+ * runs it for each row. `inputs`: the ends of its inputs, the batch's axis -1 or a range; `outputs`: the
+ * names of its outputs, NULL: those of the values; `symbol`: the name of the open size. */
+vta_status vtac_loop_rows(vtac_graph *graph, const vtac_flow_end *inputs, const char *const *outputs,
+                          const char *symbol, const int *axis, vta_diag *diag);
+
 /* True if an operator of ONNX takes tensors whose sizes are known only at run time. */
 bool vtac_flow_takes(const char *domain, const char *name);
 

@@ -291,6 +291,11 @@ double vtac_resize_ratio(const vtac_graph *graph, const vtac_node *node);
 /* The whole number that is nearest to a place, as Resize's nearest_mode has it. */
 double vtac_resize_nearest(const char *mode, double place);
 
+/* True if two tensors have the same type and contents; if two nodes have the same operator, attributes, and
+ * numbers of inputs and outputs. */
+bool vtac_same_tensor(const vtac_tensor *a, const vtac_tensor *b);
+bool vtac_same_form(const vtac_node *a, const vtac_node *b);
+
 /* The operator table. */
 typedef vta_status vtac_infer_fn(const vtac_graph *graph, const vtac_node *node, vtac_type *out,
                                  vta_diag *diag);

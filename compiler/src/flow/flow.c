@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vtac/flow.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,77 @@ void vtac_flow_destroy(vtac_flow *flow)
     vta_vec_free(&flow->inputs);
     vta_vec_free(&flow->outputs);
     free(flow);
+}
+
+/* ---- instructions */
+
+static void *kept(vtac_graph *graph, const void *items, size_t bytes)
+{
+    void *copy = vta_arena_alloc(&graph->arena, bytes + 1);
+    if (copy != NULL && bytes > 0) {
+        memcpy(copy, items, bytes);
+    }
+    return copy;
+}
+
+vta_status vtac_flow_append(vtac_graph *graph, uint32_t block, vta_flow_op op, const char *name,
+                            const vtac_flow_draft *d, vta_diag *diag)
+{
+    const vtac_flow_insn insn = {
+        .op = op,
+        .name = vta_arena_string(&graph->arena, name, strlen(name)),
+        .input_count = (uint32_t)d->inputs.count,
+        .output_count = (uint32_t)d->outputs.count,
+        .word_count = (uint32_t)d->words.count,
+        .inputs = kept(graph, d->inputs.items, d->inputs.count * sizeof(uint32_t)),
+        .outputs = kept(graph, d->outputs.items, d->outputs.count * sizeof(uint32_t)),
+        .words = kept(graph, d->words.items, d->words.count * sizeof(int64_t)),
+    };
+    vtac_flow_block *to = vta_vec_at(&graph->flow->blocks, block);
+    return vta_allocated(insn.name != NULL && insn.inputs != NULL && insn.outputs != NULL &&
+                             insn.words != NULL && vta_vec_push(&to->insns, &insn) != NULL,
+                         diag);
+}
+
+vta_status vtac_flow_put_number(vta_vec *vec, uint32_t number, vta_diag *diag)
+{
+    return vta_vec_push(vec, &number) != NULL ? VTA_OK : vta_no_memory(diag);
+}
+
+vta_status vtac_flow_put_word(vta_vec *vec, int64_t word, vta_diag *diag)
+{
+    return vta_vec_push(vec, &word) != NULL ? VTA_OK : vta_no_memory(diag);
+}
+
+void vtac_flow_free_draft(vtac_flow_draft *d)
+{
+    vta_vec_free(&d->inputs);
+    vta_vec_free(&d->outputs);
+    vta_vec_free(&d->words);
+}
+
+vta_status vtac_flow_same_size(vtac_graph *graph, uint32_t block, const char *name,
+                               const vtac_flow_axis *first, const vtac_flow_axis *second, vta_diag *diag)
+{
+    char text[256];
+    vtac_flow_draft d = VTAC_FLOW_DRAFT;
+    (void)snprintf(text, sizeof text,
+                   "inputs '%.50s' and '%.50s' differ in the dimension '%.50s', which they share",
+                   first->input, second->input, name);
+    const int64_t words[] = {first->axis, second->axis, (int64_t)strlen(text)};
+    vta_status status = VTA_OK;
+    VTA_TRY_OUT(vtac_flow_put_number(&d.inputs, first->slot, diag));
+    VTA_TRY_OUT(vtac_flow_put_number(&d.inputs, second->slot, diag));
+    for (size_t i = 0; i < 3; i++) {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, words[i], diag));
+    }
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        VTA_TRY_OUT(vtac_flow_put_word(&d.words, text[i], diag));
+    }
+    VTA_TRY_OUT(vtac_flow_append(graph, block, VTA_FLOW_SAME_SIZE, "", &d, diag));
+out:
+    vtac_flow_free_draft(&d);
+    return status;
 }
 
 int64_t vtac_flow_type(vtac_dtype dtype)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "foreign.h"
 #include "vta/fail.h"
 #include "vta/file.h"
@@ -115,7 +116,7 @@ static vta_status choose_outputs(vtac_graph *graph, const vtac_import_options *o
     return VTA_OK;
 }
 
-static vta_status choose_ends(vtac_graph *graph, const vtac_import_options *options, vta_diag *diag)
+vta_status vtac_choose_ends(vtac_graph *graph, const vtac_import_options *options, vta_diag *diag)
 {
     VTA_TRY(options->output_count > 0 ? choose_outputs(graph, options, diag) : VTA_OK);
     return vtac_name_states(graph, options->state_names, options->state_name_count, diag);
@@ -161,8 +162,11 @@ static vta_status load_as(const vtac_import_kind *kind, const vtac_model_file *f
     }
     VTA_TRY(kind->load(file, options, out, diag));
     vta_status status = VTA_OK;
-    VTA_TRY_OUT(options != NULL ? choose_ends(*out, options, diag) : VTA_OK);
-    VTA_TRY_OUT(options != NULL && kind->load != vtac_load_onnx ? check_shapes(*out, options, diag) : VTA_OK);
+    VTA_TRY_OUT(options != NULL ? vtac_choose_ends(*out, options, diag) : VTA_OK);
+    if (options != NULL && kind->load != vtac_load_onnx) {
+        VTA_TRY_OUT(check_shapes(*out, options, diag));
+        VTA_TRY_OUT((*out)->flow == NULL ? vtac_open_batch(kind, file, options, *out, diag) : VTA_OK);
+    }
 out:
     if (status != VTA_OK) {
         vtac_graph_destroy(*out);

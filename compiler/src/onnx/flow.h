@@ -76,16 +76,6 @@ typedef struct vtac_flow_work {
     const Onnx__GraphProto *graph; /* whose outputs the block is to give */
 } vtac_flow_work;
 
-/* Three lists of an instruction that is being put together. */
-typedef struct vtac_flow_draft {
-    vta_vec inputs, outputs, words;
-} vtac_flow_draft;
-#define VTAC_FLOW_DRAFT                                                                                      \
-    {                                                                                                        \
-        .inputs = {.item_size = sizeof(uint32_t)}, .outputs = {.item_size = sizeof(uint32_t)},               \
-        .words = {.item_size = sizeof(int64_t)},                                                             \
-    }
-
 enum { VTAC_FLOW_ENDS = 128 }; /* inputs or outputs of a node that has a body */
 
 /* flow_slots.c */
@@ -105,9 +95,6 @@ void *vtac_flow_kept(vtac_flow_builder *b, const void *items, size_t bytes);
 vta_status vtac_flow_give(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
                           const vta_vec *inputs, const vta_vec *outputs, const vta_vec *words,
                           vta_diag *diag);
-vta_status vtac_flow_put_number(vta_vec *vec, uint32_t number, vta_diag *diag);
-vta_status vtac_flow_put_word(vta_vec *vec, int64_t word, vta_diag *diag);
-void vtac_flow_free_draft(vtac_flow_draft *d);
 void vtac_flow_open_segment(vtac_flow_builder *b);
 vta_status vtac_flow_segment_input(vtac_flow_builder *b, uint32_t slot, const vtac_type *type,
                                    vtac_value_id *out, vta_diag *diag);
@@ -131,9 +118,7 @@ vta_status vtac_flow_build_block(vtac_flow_builder *b, const vtac_import_place *
                                  const Onnx__GraphProto *graph, uint32_t number, vta_diag *diag);
 
 /* flow_ends.c: the model's inputs and outputs, those that are parcels unpacked and packed by instructions;
- * instructions that refuse inputs which differ in a size of one name; the table of all texts that the model
- * has. */
-vta_status vtac_flow_expect_sizes(vtac_flow_builder *b, uint32_t block, vta_diag *diag);
+ * the table of all texts that the model has. */
 vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
                                  vta_diag *diag);
 vta_status vtac_flow_export_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
@@ -180,6 +165,10 @@ vta_status vtac_flow_give_text_cast(vtac_flow_work *w, const vtac_flow_node *ite
 const Onnx__TensorShapeProto *vtac_flow_declared(const vtac_flow_builder *b, const char *name);
 bool vtac_flow_row_type(const vtac_flow_builder *b, const vtac_flow_node *item, size_t i, vtac_type *out);
 void vtac_flow_set_row(vtac_flow_builder *b, const vtac_flow_node *item, size_t output, const vtac_type *row);
+
+/* flow_batch.c: imports the model as a loop over the rows of its batch, where that alone is open and rows do
+ * not meet. *done is false otherwise; the graph is as it was then. */
+vta_status vtac_import_batch(vtac_importer *im, vtac_graph **graph, bool *done, vta_diag *diag);
 
 /* flow_piece.c */
 vta_status vtac_flow_give_piece(vtac_flow_work *w, const vtac_flow_node *item, vta_diag *diag);

@@ -115,37 +115,6 @@ static vta_status import_parcel(vtac_flow_builder *b, const vtac_import_place *a
 
 /* ---- dimensions of one name */
 
-typedef struct named_dim {
-    const char *input;
-    uint32_t slot;
-    int64_t axis;
-} named_dim;
-
-/* An instruction that refuses a run in which they differ. */
-static vta_status give_same_size(vtac_flow_builder *b, uint32_t block, const char *name,
-                                 const named_dim *first, const named_dim *second, vta_diag *diag)
-{
-    char text[256];
-    vtac_flow_draft d = VTAC_FLOW_DRAFT;
-    (void)snprintf(text, sizeof text,
-                   "inputs '%.50s' and '%.50s' differ in the dimension '%.50s', which they share",
-                   first->input, second->input, name);
-    const int64_t words[] = {first->axis, second->axis, (int64_t)strlen(text)};
-    vta_status status = VTA_OK;
-    VTA_TRY_OUT(vtac_flow_put_number(&d.inputs, first->slot, diag));
-    VTA_TRY_OUT(vtac_flow_put_number(&d.inputs, second->slot, diag));
-    for (size_t i = 0; i < 3; i++) {
-        VTA_TRY_OUT(vtac_flow_put_word(&d.words, words[i], diag));
-    }
-    for (size_t i = 0; text[i] != '\0'; i++) {
-        VTA_TRY_OUT(vtac_flow_put_word(&d.words, text[i], diag));
-    }
-    VTA_TRY_OUT(vtac_flow_give(b, block, VTA_FLOW_SAME_SIZE, "", &d.inputs, &d.outputs, &d.words, diag));
-out:
-    vtac_flow_free_draft(&d);
-    return status;
-}
-
 /* Some exporters call every open dimension alike. */
 static bool is_name(const Onnx__TensorShapeProto__Dimension *dim)
 {
@@ -166,13 +135,14 @@ static vta_status expect_same_sizes(vtac_flow_builder *b, uint32_t block, const 
     const int32_t rank = tensor ? (int32_t)info->type->tensor_type->shape->n_dim : 0;
     for (int32_t k = 0; k < end->rank && k < rank; k++) {
         const Onnx__TensorShapeProto__Dimension *dim = info->type->tensor_type->shape->dim[k];
-        const named_dim here = {end->name, end->slot, k};
+        const vtac_flow_axis here = {end->name, end->slot, k};
         vtac_value_id known;
         if (end->dim[k] >= 0 || !is_name(dim)) {
             continue;
         }
         if (vtac_scope_get(names, dim->dim_param, &known)) {
-            VTA_TRY(give_same_size(b, block, dim->dim_param, vta_vec_at(dims, known), &here, diag));
+            VTA_TRY(vtac_flow_same_size(b->im->graph, block, dim->dim_param, vta_vec_at(dims, known), &here,
+                                        diag));
             continue;
         }
         VTA_TRY(vtac_scope_set(names, dim->dim_param, (vtac_value_id)dims->count, diag));
@@ -218,12 +188,13 @@ static vta_status import_inputs(vtac_flow_builder *b, const vtac_import_place *a
     return vtac_check_shape_options(b->im, diag);
 }
 
-vta_status vtac_flow_expect_sizes(vtac_flow_builder *b, uint32_t block, vta_diag *diag)
+vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
+                                 vta_diag *diag)
 {
     const Onnx__GraphProto *graph = b->im->model->graph;
     vtac_scope names = {.outer = NULL};
-    vta_vec dims = {.item_size = sizeof(named_dim)};
-    vta_status status = VTA_OK;
+    vta_vec dims = {.item_size = sizeof(vtac_flow_axis)};
+    vta_status status = import_inputs(b, at, block, diag);
     size_t next = 0; /* of the ends, which are inputs of the graph in its order */
     for (size_t i = 0; status == VTA_OK && i < graph->n_input && next < b->flow->inputs.count; i++) {
         const vtac_flow_end *end = vta_vec_at(&b->flow->inputs, next);
@@ -235,13 +206,6 @@ vta_status vtac_flow_expect_sizes(vtac_flow_builder *b, uint32_t block, vta_diag
     free(names.slots);
     vta_vec_free(&dims);
     return status;
-}
-
-vta_status vtac_flow_import_ends(vtac_flow_builder *b, const vtac_import_place *at, uint32_t block,
-                                 vta_diag *diag)
-{
-    VTA_TRY(import_inputs(b, at, block, diag));
-    return vtac_flow_expect_sizes(b, block, diag);
 }
 
 /* An output that leaves as a parcel: text, a sequence, what may be absent. */

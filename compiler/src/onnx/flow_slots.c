@@ -103,38 +103,8 @@ void *vtac_flow_kept(vtac_flow_builder *b, const void *items, size_t bytes)
 vta_status vtac_flow_give(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
                           const vta_vec *inputs, const vta_vec *outputs, const vta_vec *words, vta_diag *diag)
 {
-    const vtac_flow_insn insn = {
-        .op = op,
-        .name = vta_arena_string(&b->im->graph->arena, name, strlen(name)),
-        .input_count = (uint32_t)inputs->count,
-        .output_count = (uint32_t)outputs->count,
-        .word_count = (uint32_t)words->count,
-        .inputs = vtac_flow_kept(b, inputs->items, inputs->count * sizeof(uint32_t)),
-        .outputs = vtac_flow_kept(b, outputs->items, outputs->count * sizeof(uint32_t)),
-        .words = vtac_flow_kept(b, words->items, words->count * sizeof(int64_t)),
-    };
-    vtac_flow_block *to = vta_vec_at(&b->flow->blocks, block);
-    return insn.name != NULL && insn.inputs != NULL && insn.outputs != NULL && insn.words != NULL &&
-                   vta_vec_push(&to->insns, &insn) != NULL
-               ? VTA_OK
-               : vtac_flow_no_memory(diag);
-}
-
-vta_status vtac_flow_put_number(vta_vec *vec, uint32_t number, vta_diag *diag)
-{
-    return vta_vec_push(vec, &number) != NULL ? VTA_OK : vtac_flow_no_memory(diag);
-}
-
-vta_status vtac_flow_put_word(vta_vec *vec, int64_t word, vta_diag *diag)
-{
-    return vta_vec_push(vec, &word) != NULL ? VTA_OK : vtac_flow_no_memory(diag);
-}
-
-void vtac_flow_free_draft(vtac_flow_draft *d)
-{
-    vta_vec_free(&d->inputs);
-    vta_vec_free(&d->outputs);
-    vta_vec_free(&d->words);
+    const vtac_flow_draft d = {*inputs, *outputs, *words};
+    return vtac_flow_append(b->im->graph, block, op, name, &d, diag);
 }
 
 /* ---- segments */

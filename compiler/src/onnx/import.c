@@ -10,9 +10,9 @@
 
 #include "../import/maker.h"
 #include "../import/protobuf.h"
-#include "batch.h"
 #include "compose.h"
 #include "context.h"
+#include "flow.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vtac/protobuf.h"

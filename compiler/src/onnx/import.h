@@ -142,9 +142,6 @@ vta_status vtac_upgrade(vtac_importer *importer, vtac_draft *draft, vtac_type *r
 vta_status vtac_expand(vtac_importer *importer, vtac_draft *draft, const char *const *names,
                        vtac_value_id *value, bool *done, vta_diag *diag);
 
-/* open.c: true if two nodes have the same operator, attributes, and numbers of inputs and outputs. */
-bool vtac_same_form(const vtac_node *a, const vtac_node *b);
-
 /* compose.c: whether compose.def has a row for it. */
 bool vtac_is_composed(const char *domain, const char *name);
 

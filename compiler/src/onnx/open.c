@@ -25,41 +25,6 @@ static vta_status depends_on_size(const open_walk *o, const vtac_node *node, con
     (void)o;
 }
 
-static bool same_tensor(const vtac_tensor *a, const vtac_tensor *b)
-{
-    return vtac_type_equal(&a->type, &b->type) && memcmp(a->data, b->data, a->bytes) == 0;
-}
-
-static bool same_strings(const vtac_attr *a, const vtac_attr *b)
-{
-    bool same = true;
-    for (size_t i = 0; i < a->count; i++) {
-        same = same && strcmp(a->strings[i], b->strings[i]) == 0;
-    }
-    return same;
-}
-
-static bool same_attr(const vtac_attr *a, const vtac_attr *b)
-{
-    if (strcmp(a->name, b->name) != 0 || a->kind != b->kind) {
-        return false;
-    }
-    switch (a->kind) {
-    case VTAC_ATTR_INT: return a->i == b->i;
-    case VTAC_ATTR_FLOAT: return a->f == b->f;
-    case VTAC_ATTR_STRING: return strcmp(a->s, b->s) == 0;
-    case VTAC_ATTR_INTS:
-        return a->count == b->count &&
-               (a->count == 0 || memcmp(a->ints, b->ints, a->count * sizeof *a->ints) == 0);
-    case VTAC_ATTR_FLOATS:
-        return a->count == b->count &&
-               (a->count == 0 || memcmp(a->floats, b->floats, a->count * sizeof *a->floats) == 0);
-    case VTAC_ATTR_STRINGS: return a->count == b->count && same_strings(a, b);
-    case VTAC_ATTR_TENSOR: return same_tensor(&a->tensor, &b->tensor);
-    }
-    return false;
-}
-
 /* The shape for any size: of the operand's `x` and `other_x`, and of the result at both sizes. */
 static bool shape_for_all(const vtac_type *x, const vtac_type *other_x, const vtac_type *y,
                           const vtac_type *other_y, int64_t *dim)
@@ -104,7 +69,7 @@ static vta_status open_constants(const open_walk *o, vtac_node_id id, vta_diag *
         if ((a == NULL) != (b == NULL)) {
             return depends_on_size(o, node, "an operand", diag);
         }
-        if (a == NULL || same_tensor(a, b)) {
+        if (a == NULL || vtac_same_tensor(a, b)) {
             continue;
         }
         if (node->op != VTAC_OP_RESHAPE || i != 1) {
@@ -113,16 +78,6 @@ static vta_status open_constants(const open_walk *o, vtac_node_id id, vta_diag *
         VTA_TRY(open_reshape(o, id, diag));
     }
     return VTA_OK;
-}
-
-bool vtac_same_form(const vtac_node *a, const vtac_node *b)
-{
-    bool same = a->op == b->op && a->input_count == b->input_count && a->output_count == b->output_count &&
-                a->attr_count == b->attr_count;
-    for (uint32_t i = 0; same && i < a->attr_count; i++) {
-        same = same_attr(&a->attrs[i], &b->attrs[i]);
-    }
-    return same;
 }
 
 static vta_status open_node(const open_walk *o, vtac_node_id id, vta_diag *diag)

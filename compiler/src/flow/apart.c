@@ -9,15 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch.h"
-#include "import.h"
 #include "vta/fail.h"
+#include "vtac/flow.h"
 
 enum { NO_AXIS = -1, MANY_AXES = -2 };
 
 typedef struct batch_walk {
     const vtac_graph *one, *many;
-    int64_t size;
     vtac_value_id *other; /* of each value of `one`: the value of `many`; 0: not met yet */
     int *axis;            /* of each value of `one` */
     int64_t *front;       /* of each value: places of its axis in front of the batch */
@@ -460,14 +458,14 @@ static const struct {
 
 /* ---- values */
 
-static int find_axis(const vtac_type *one, const vtac_type *many, int64_t size)
+static int find_axis(const vtac_type *one, const vtac_type *many)
 {
     int axis = one->dtype == many->dtype && one->rank == many->rank ? NO_AXIS : MANY_AXES;
     for (uint32_t i = 0; axis != MANY_AXES && i < one->rank; i++) {
         if (one->dim[i] == many->dim[i]) {
             continue;
         }
-        axis = axis == NO_AXIS && one->dim[i] * size == many->dim[i] ? (int)i : MANY_AXES;
+        axis = axis == NO_AXIS && one->dim[i] * VTAC_MANY_ROWS == many->dim[i] ? (int)i : MANY_AXES;
     }
     return axis;
 }
@@ -479,7 +477,7 @@ static bool pair_values(const batch_walk *w, vtac_value_id one, vtac_value_id ma
         return one == 0 ? many == 0 : w->other[one] == many;
     }
     w->other[one] = many;
-    w->axis[one] = find_axis(&w->one->values[one].type, &w->many->values[many].type, w->size);
+    w->axis[one] = find_axis(&w->one->values[one].type, &w->many->values[many].type);
     return true;
 }
 
@@ -496,7 +494,7 @@ static bool is_same_for_rows(const batch_walk *w, vtac_value_id id)
         outer *= (size_t)one->type.dim[i];
     }
     block /= outer > 0 ? outer : 1;
-    const size_t repeats = axis == NO_AXIS ? 1 : (size_t)w->size;
+    const size_t repeats = axis == NO_AXIS ? 1 : (size_t)VTAC_MANY_ROWS;
     bool same = one->bytes * repeats == many->bytes;
     for (size_t i = 0; same && i < outer * repeats; i++) {
         same = memcmp((const uint8_t *)many->data + i * block,
@@ -596,15 +594,11 @@ static bool are_apart(const batch_walk *w)
     return apart;
 }
 
-vta_status vtac_batch_rows(const vtac_graph *one, const vtac_graph *many, int64_t size, int **axis,
-                           bool *apart, vta_diag *diag)
+vta_status vtac_rows_apart(const vtac_graph *one, const vtac_graph *many, int **axis, bool *apart,
+                           vta_diag *diag)
 {
     const size_t values = one->value_count + (size_t)1;
-    batch_walk w = {one,
-                    many,
-                    size,
-                    calloc(values, sizeof(vtac_value_id)),
-                    malloc(values * sizeof(int)),
+    batch_walk w = {one, many, calloc(values, sizeof(vtac_value_id)), malloc(values * sizeof(int)),
                     malloc(values * sizeof(int64_t))};
     *axis = w.axis;
     const vta_status status = vta_allocated(w.other != NULL && w.axis != NULL && w.front != NULL, diag);
