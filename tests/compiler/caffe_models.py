@@ -434,6 +434,8 @@ def files_and_names(t, draw):
     t.refused({"a.prototxt": SMALL}, "its weights is wanted beside it, as a.caffemodel")
     t.refused({"a.caffemodel": weights}, "its network is wanted beside it, as a.prototxt")
     t.refused({"a.prototxt": SMALL, "b.caffemodel": weights, "c.caffemodel": weights}, "its weights is wanted")
+    quiet = SMALL + 'layer { name: "hush" type: "Silence" bottom: "fc" }\n'
+    t.compare("silenced", t.outputs(t.write({"a.prototxt": quiet, "a.caffemodel": weights}), {"data": x}), wanted)
     old = 'input: "data" input_dim: 1 input_dim: 2 input_dim: 5 input_dim: 5\n' + "".join(SMALL.splitlines(True)[4:])
     t.compare("input_dim", t.outputs(t.write({"a.prototxt": old, "a.caffemodel": weights}), {"data": x}), wanted)
 

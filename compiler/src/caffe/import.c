@@ -455,6 +455,30 @@ static vta_status check_kinds(vtac_caffe *c, const vtac_prototxt_field *root)
     return vtac_layered_missing(&c->net, "layers");
 }
 
+/* A network without another output gives what its layers of Silence take. */
+static void show_silenced(vtac_caffe *c)
+{
+    vtac_layered *l = &c->net;
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (l->values[i].may_end && !l->values[i].used) {
+            return;
+        }
+    }
+    for (const vtac_prototxt_field *layer = c->root->first; layer != NULL; layer = layer->next) {
+        const caffe_kind *kind = is_layer(layer) ? kind_of(layer) : NULL;
+        const vtac_prototxt_field *f = NULL;
+        if (kind == NULL || kind->make != vtac_caffe_make_silence) {
+            continue;
+        }
+        while ((f = vtac_prototxt_next(layer, f, "bottom")) != NULL) {
+            for (uint32_t i = 0; f->value != NULL && i < l->count; i++) {
+                const bool here = strcmp(l->values[i].name, f->value) == 0;
+                l->values[i].used = l->values[i].used && !here;
+            }
+        }
+    }
+}
+
 static vta_status import_net(vtac_caffe *c, const vtac_prototxt_field *root)
 {
     uint32_t number = 0;
@@ -467,6 +491,7 @@ static vta_status import_net(vtac_caffe *c, const vtac_prototxt_field *root)
             VTA_TRY(import_layer(c, f, number++));
         }
     }
+    show_silenced(c);
     vtac_layered_ends(&c->net);
     return c->net.maker.status;
 }
