@@ -12,7 +12,8 @@
 # otherwise. The bound is the sum over the layers of the largest of: steps of the array, bytes that must be read ÷ 8, bytes
 # that must be written ÷ 8. What tiles of layers on chip make twice, their rims, is in no bound. The last ratio is to a
 # lower bound, where layers on chip together are one layer: what goes from one to the next is neither read nor written.
-# A network's multiplications are counted in the model as it stands, by this script.
+# A network's multiplications are counted in the model as it stands, by this script. The host's share is that of the price which
+# `vtac explain` tells; beside it stands the share of what is no border, where floats become integers and integers floats.
 import json
 import math
 import os
@@ -29,6 +30,7 @@ from onnx import shape_inference
 BEAT = 8
 BLOCK = 16
 LEAST_SHARE = 0.99
+BORDERS = ("QuantizeLinear", "DequantizeLinear")
 RECORD = "--record"
 ROWS = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib", "configs", "rows_pynq.json"))
 MOST = {"transformer": 1, "vit_tiny": 1, "bert": 1, "minilm": 1, "gpt": 1, "llama": 1, "whisper": 1, "conformer": 1, "swin": 1,
@@ -111,6 +113,14 @@ def call(*words):
     return done.stdout
 
 
+def host_of(vtac, path, config):
+    """The host's share of the price in %, and the share without the borders between floats and integers."""
+    told = json.loads(call(vtac, "explain", path, "--config", config, "--json"))
+    border = sum(x["host_cycles"] for x in told["nodes"] if x["where"] == "host" and x["op"] in BORDERS)
+    whole = told["cycles"] + told["host_stays_cycles"]
+    return 100 * told["host_stays_cycles"] / whole, 100 * max(told["host_stays_cycles"] - border, 0) / whole
+
+
 def look(tools, name, devices):
     """One row of the table; whether integers are identical, whether it is one region, and whether it is few enough."""
     vtac = os.path.join(tools, "vtac")
@@ -129,17 +139,19 @@ def look(tools, name, devices):
     if clock in devices and layers:
         ran = json.loads(call(vtac, "run", "model.so", "--device", clock, "--layers", "--json"))
         cycles = sum(x["cycles"] for x in ran["layers"] if x["predicted"] > 0)
+    host, beyond = host_of(vtac, path, config)
     same = subprocess.run([os.path.join(tools, "same_integers"), path, "1", "0", *devices], stdout=subprocess.PIPE,
                           universal_newlines=True)
     share = there / whole if whole > 0 else 0.0
     regions = report.get("regions", 0)
-    print("%-20s %7d %6.1f %% %12d %12d %6.2f %8.2f  %s" % (
+    print("%-20s %7d %6.1f %% %12d %12d %6.2f %8.2f %5.1f %% %5.1f %%  %s" % (
         os.path.basename(name), regions, 100 * share, cycles, bound, cycles / bound if bound else 0,
-        cycles / lower if lower else 0, "identical" if same.returncode == 0 else "DIFFERENT"), flush=True)
+        cycles / lower if lower else 0, host, beyond, "identical" if same.returncode == 0 else "DIFFERENT"), flush=True)
     if RECORD in sys.argv[1:] and same.returncode == 0 and clock in devices:
         results.record("regions", os.path.basename(name), {
             "regions": regions, "multiplications %": round(100 * share, 1), "cycles": cycles,
-            "of the bound": round(cycles / bound, 2) if bound else 0, "of the lower bound": round(cycles / lower, 2) if lower else 0})
+            "of the bound": round(cycles / bound, 2) if bound else 0, "of the lower bound": round(cycles / lower, 2) if lower else 0, "host %": round(host, 1),
+            "host but borders %": round(beyond, 1)})
     if same.returncode != 0:
         print(same.stdout)
     most = MOST.get(name, regions)
@@ -152,8 +164,8 @@ def main():
     words = [w for w in sys.argv[1:] if w not in ("--one", RECORD)]
     tools, devices = os.path.join(os.path.abspath(words[0]), "bin"), words[1].split()
     names = [os.path.abspath(w) if w.endswith(".onnx") else w for w in words[2:]]
-    print("%-20s %7s %8s %12s %12s %6s %8s  %s" % (
-        "network", "regions", "work", "cycles", "bound", "ratio", "to lower", "integers"))
+    print("%-20s %7s %8s %12s %12s %6s %8s %7s %7s  %s" % (
+        "network", "regions", "work", "cycles", "bound", "ratio", "to lower", "host", "beyond", "integers"))
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         rows = [look(tools, name, devices) for name in names]

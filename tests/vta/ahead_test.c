@@ -327,7 +327,7 @@ static void test_ordered_results_stay(void **state)
     (void)state;
     static toy before, after;
     const uint64_t seed = test_seed("vta_order");
-    static const order_rule rules[] = {ORDER_CELLS, ORDER_LAYERS, ORDER_FREE};
+    static const order_rule rules[] = {ORDER_CELLS, ORDER_LAYERS, ORDER_FREE, ORDER_LATE};
     enum { RULES = sizeof rules / sizeof rules[0] };
     size_t changed = 0;
     machine m;

@@ -29,6 +29,7 @@ typedef struct partitioner {
     vtac_legalized_list products, sums, pairs, volumes;
     uint32_t *region_of; /* by group: 1 + its region; 0: it stays on the host */
     vta_diag *diag;
+    vtac_node_id *order; /* of nodes as layers */
 } partitioner;
 
 static const char *keep_text(const partitioner *r, const char *text)
@@ -349,6 +350,52 @@ static bool needed_outside(const void *context, vtac_value_id value)
     return vtac_needed_outside(o->r->graph, &o->r->grouping, o->group, value);
 }
 
+/* Puts the nodes in front of order[i] that it does not need behind it; `needed` and `others` have room for
+ * all nodes. */
+static void delay_others(const vtac_graph *graph, vtac_node_id *order, uint32_t i, bool *needed,
+                         vtac_node_id *others)
+{
+    uint32_t kept = 0, count = 0;
+    memset(needed, 0, (size_t)graph->node_count + 1);
+    needed[order[i]] = true;
+    for (uint32_t k = i + 1; k-- > 0;) {
+        const vtac_node *node = &graph->nodes[order[k]];
+        for (uint32_t input = 0; needed[order[k]] && input < node->input_count; input++) {
+            needed[graph->values[node->inputs[input]].node] = true;
+        }
+    }
+    for (uint32_t k = 0; k <= i; k++) {
+        if (needed[order[k]]) {
+            order[kept++] = order[k];
+        } else {
+            others[count++] = order[k];
+        }
+    }
+    memcpy(order + kept, others, count * sizeof *others);
+}
+
+/* The order of layers: the softmax of rows, which leaves the array idle, has layers behind it that do not
+ * need it, such as the values of an attention. */
+static vta_status order_layers(partitioner *r)
+{
+    const vtac_graph *graph = r->graph;
+    const size_t count = graph->order_count;
+    bool *needed = vta_arena_array(&r->p->arena, (size_t)graph->node_count + 1, sizeof *needed);
+    vtac_node_id *others = vta_arena_array(&r->p->arena, count + 1, sizeof *others);
+    r->order = vta_arena_array(&r->p->arena, count + 1, sizeof *r->order);
+    if (needed == NULL || others == NULL || r->order == NULL) {
+        return vta_no_memory(r->diag);
+    }
+    memcpy(r->order, graph->order, count * sizeof *r->order);
+    for (uint32_t i = 0; i < count; i++) {
+        const int op = graph->nodes[r->order[i]].op;
+        if (op == VTAC_OP_VTA_SOFTMAX || op == VTAC_OP_VTA_NORM) {
+            delay_others(graph, r->order, i, needed, others);
+        }
+    }
+    return VTA_OK;
+}
+
 static vta_status build_region(partitioner *r, vtac_maker *m, uint32_t group)
 {
     const uint32_t number = r->region_of[group] - 1;
@@ -356,7 +403,7 @@ static vta_status build_region(partitioner *r, vtac_maker *m, uint32_t group)
     vta_status status = VTA_OK;
     vtac_maker_reset(m);
     for (uint32_t i = 0; i < r->graph->order_count && status == VTA_OK; i++) {
-        const vtac_node_id id = r->graph->order[i];
+        const vtac_node_id id = r->order[i];
         if (r->grouping.group[id] == group) {
             vtac_placement *place = &r->p->places[id];
             status = vtac_make_layer(m, id, &place->layer);
@@ -585,6 +632,7 @@ static vta_status find_regions(partitioner *r)
     VTA_TRY(vtac_progress_at(r->options->schedule.progress, "building regions", NULL, 0, 0, r->diag));
     VTA_TRY(vtac_find_groups(r->graph, r->eligible, &r->p->arena, &r->grouping, r->diag));
     VTA_TRY(choose_regions(r));
+    VTA_TRY(order_layers(r));
     VTA_TRY(build_regions(r));
     mark_vanished(r);
     return mark_ends(r);

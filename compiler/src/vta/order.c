@@ -60,6 +60,7 @@ typedef struct order_state {
     cycles free[ORDER_UNITS], bus, retired;
     bool short_calls; /* ORDER_CELLS */
     bool free_layers; /* ORDER_FREE */
+    bool late_params; /* ORDER_LATE */
     double writes;    /* the share of cycles in which the array writes into ACC */
     bool failed;
 } order_state;
@@ -332,6 +333,13 @@ static void begin_call(order_state *w, uint32_t i, cycles start)
     w->end[i] = w->over[i] = w->free[ON_STORER] + (cycles)w->t->m->answer;
 }
 
+/* True for a LOAD of constants into ACC. */
+static bool is_param(const order_state *w, uint32_t i)
+{
+    const step *s = step_at(w->t->list, i);
+    return s->kind == STEP_LOAD && !w->t->jobs[i].early && s->load.buffer.index == CONSTANTS_BUFFER;
+}
+
 /* The time that ranks a call which could begin at `begin`. A LOAD waits for its beats on the bus: until then
  * a LOAD that is wanted sooner may come before it. Of cells, a call of the ALU keeps a call of the array
  * behind it waiting only until the ALU takes it up: not while it waits for what it reads itself. One behind a
@@ -342,7 +350,8 @@ static cycles rank_at(const order_state *w, uint32_t i, cycles begin)
     const order_unit unit = unit_of(&w->t->jobs[i]);
     if (!w->short_calls) {
         const cycles ahead = (cycles)w->t->m->latency;
-        return unit == ON_LOADER && w->bus > ahead ? later(begin, w->bus - ahead) : begin;
+        const bool reads = unit == ON_LOADER || (w->late_params && is_param(w, i));
+        return reads && w->bus > ahead ? later(begin, w->bus - ahead) : begin;
     }
     return unit == ON_ALU ? w->free[unit] : unit == ON_ARRAY ? begin + HELD : begin;
 }
@@ -491,7 +500,10 @@ static void order_all(order_state *w, step_list *list)
 void vtac_vta_list_order(step_list *list, const machine *m, uint64_t work_bytes, order_rule how)
 {
     model *t = calloc(1, sizeof *t);
-    order_state w = {.t = t, .short_calls = how == ORDER_CELLS, .free_layers = how == ORDER_FREE};
+    order_state w = {.t = t,
+                     .short_calls = how == ORDER_CELLS,
+                     .free_layers = how == ORDER_FREE,
+                     .late_params = how == ORDER_LATE};
     if (t == NULL || list->failed) {
         list->failed = true;
         free(t);

@@ -672,8 +672,9 @@ void vtac_vta_list_hoist(step_list *list, const machine *m, uint64_t work_bytes)
 
 /* ORDER_CELLS: the parts of recurrent cells, whose calls of the ALU take their steps and nothing beyond, as
  * many calls in a row of a few entries do. ORDER_LAYERS: the calls of the array keep their order, and so do
- * LOADs into one scratchpad. ORDER_FREE: they keep it within a layer alone. */
-typedef enum order_rule { ORDER_CELLS, ORDER_LAYERS, ORDER_FREE } order_rule;
+ * LOADs into one scratchpad. ORDER_FREE: they keep it within a layer alone. ORDER_LATE: as ORDER_LAYERS, and
+ * LOADs of parameters into ACC wait for the bus as other LOADs do. */
+typedef enum order_rule { ORDER_CELLS, ORDER_LAYERS, ORDER_FREE, ORDER_LATE } order_rule;
 
 /* Puts the calls of a list into an order in which the array and the ALU work on different layers at a time,
  * or on parts of a recurrent cell. Results do not change. */

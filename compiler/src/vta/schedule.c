@@ -488,10 +488,7 @@ void vtac_vta_schedule_advance(const scheduler *s, step_list *list)
 {
     const bool cells = has_cells(s->region);
     if (s->concurrent || cells) {
-        vtac_vta_list_order(list, &s->hardware, s->image->work_bytes,
-                            cells            ? ORDER_CELLS
-                            : s->free_layers ? ORDER_FREE
-                                             : ORDER_LAYERS);
+        vtac_vta_list_order(list, &s->hardware, s->image->work_bytes, cells ? ORDER_CELLS : s->rule);
     } else {
         vtac_vta_list_load_ahead(list, s->hardware.config, s->hardware.latency);
     }

@@ -48,7 +48,7 @@ typedef struct scheduler {
     bool may_interleave; /* overlapping layers seemed faster once, so the search tries it */
     bool plain;          /* LOADs do not move up yet */
     bool concurrent;     /* layers on rows run beside others, in parts of ACC of their own (order.c) */
-    bool free_layers;    /* concurrent: with ORDER_FREE */
+    order_rule rule;     /* concurrent: the order of calls, not ORDER_CELLS */
     bool still;          /* every stage begins at the start of the scratchpads */
     bool searches;       /* the search looks for tilings that are fastest among neighbours */
     uint64_t calls_left; /* calls that the search may still time */

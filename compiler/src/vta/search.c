@@ -195,7 +195,8 @@ static vta_status choose_chain(scheduler *s, link *chain, uint32_t room, vta_dia
  * start of the scratchpads; otherwise behind the layer before. With `free_layers` their calls have
  * ORDER_FREE. */
 typedef struct attempt {
-    bool interleaves, free_layers, still;
+    bool interleaves, still;
+    order_rule rule; /* of layers that run concurrently */
     uint64_t cycles;
     choice *all;
 } attempt;
@@ -203,7 +204,7 @@ typedef struct attempt {
 static void restore_attempt(scheduler *s, const attempt *one)
 {
     s->interleaves = one->interleaves;
-    s->free_layers = one->free_layers;
+    s->rule = one->rule;
     s->still = one->still;
     choose_again(s, one->all);
 }
@@ -361,14 +362,14 @@ static vta_status improve_all(scheduler *s, attempt *best, choice *wanted, link 
     return VTA_OK;
 }
 
-enum { ATTEMPTS = 4 };
+enum { ATTEMPTS = 6 };
 
 /* True if no attempt in `all` has the same starting point. */
 static bool is_new_start(const attempt *all, uint32_t count, const attempt *one)
 {
     bool other = one->cycles > 0;
     for (uint32_t k = 0; k < count; k++) {
-        other = other && (all[k].interleaves != one->interleaves || all[k].free_layers != one->free_layers ||
+        other = other && (all[k].interleaves != one->interleaves || all[k].rule != one->rule ||
                           all[k].cycles != one->cycles);
     }
     return other;
@@ -387,14 +388,15 @@ static void attempt_add(attempt *all, uint32_t *count, attempt one)
 /* Times the whole region at each starting point. */
 static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vta_diag *diag)
 {
-    const bool interleaves = s->interleaves, both = s->may_interleave || s->concurrent;
+    static const order_rule rules[ATTEMPTS / 2] = {ORDER_LAYERS, ORDER_FREE, ORDER_LATE};
+    const bool interleaves = s->interleaves;
+    const uint32_t ways = s->concurrent ? ATTEMPTS : s->may_interleave ? 4 : 2;
     choice *given = all[ATTEMPTS].all;
     note_choices(s, given);
     *count = 0;
-    for (uint32_t i = 0; i < (both ? ATTEMPTS : ATTEMPTS / 2); i++) {
-        const bool second = i >= ATTEMPTS / 2;
-        attempt one = {.interleaves = !s->concurrent && interleaves != second,
-                       .free_layers = s->concurrent && second,
+    for (uint32_t i = 0; i < ways; i++) {
+        attempt one = {.interleaves = !s->concurrent && interleaves == (i < 2),
+                       .rule = s->concurrent ? rules[i / 2] : s->rule,
                        .still = i % 2 > 0,
                        .all = all[*count].all};
         choose_again(s, given);
@@ -402,7 +404,7 @@ static vta_status begin_attempts(scheduler *s, attempt *all, uint32_t *count, vt
             vtac_vta_stage_at(s, k)->chosen = 0;
         }
         s->interleaves = one.interleaves;
-        s->free_layers = one.free_layers;
+        s->rule = one.rule;
         s->still = one.still;
         note_choices(s, one.all);
         VTA_TRY(time_all(s, UINT64_MAX, &one.cycles, diag));

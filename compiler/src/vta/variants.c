@@ -122,6 +122,7 @@ static vta_status schedule_once(const vta_config *config, vtac_vta_region *regio
                                                    : GROUPS_SURELY,
                    .before = how == IN_GROUPS || how == BEHIND_POOLS ? decided : NULL,
                    .concurrent = how == BESIDE_ROWS,
+                   .rule = ORDER_LAYERS,
                    .quick = options->predict_only,
                    .factors = options->all_factors,
                    .interleaves =
