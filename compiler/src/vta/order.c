@@ -55,6 +55,7 @@ typedef struct order_state {
     uint32_t *first_need, *queue_of, *seen, *order, *places;
     order_queue *queues;
     uint32_t queue_count, oldest;
+    uint32_t first_left; /* the first call that has no place yet */
     cycles *end,
         *over; /* by call: its results are there for the compute unit; for the other units; 0: not yet */
     cycles free[ORDER_UNITS], bus, retired;
@@ -356,10 +357,21 @@ static cycles rank_at(const order_state *w, uint32_t i, cycles begin)
     return unit == ON_ALU ? w->free[unit] : unit == ON_ARRAY ? begin + HELD : begin;
 }
 
+/* The end of the queues that are looked at: those of some layers, and that of the first call of the list that
+ * is left, as nothing keeps that call waiting. */
+static uint32_t end_of_window(order_state *w)
+{
+    while (w->over[w->first_left] > 0) {
+        w->first_left++;
+    }
+    const int64_t window = w->oldest + QUEUES * LAYERS, first = w->queue_of[w->first_left] + 1;
+    return (uint32_t)vta_min(w->queue_count, vta_max(window, first));
+}
+
 /* The queue whose next call could begin first; among several, the one that comes first in the list. */
 static uint32_t next_queue(order_state *w, cycles *begin)
 {
-    const uint32_t end = (uint32_t)vta_min(w->queue_count, w->oldest + QUEUES * LAYERS);
+    const uint32_t end = end_of_window(w);
     uint32_t best = UINT32_MAX, call = 0;
     cycles first = 0;
     for (uint32_t q = 0; q < end; q = q + 1 == SHARED_QUEUES ? w->oldest : q + 1) {
