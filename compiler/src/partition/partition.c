@@ -388,7 +388,7 @@ static vta_status order_layers(partitioner *r)
     }
     memcpy(r->order, graph->order, count * sizeof *r->order);
     for (uint32_t i = 0; i < count; i++) {
-        const int op = graph->nodes[r->order[i]].op;
+        const vtac_op op = graph->nodes[r->order[i]].op;
         if (op == VTAC_OP_VTA_SOFTMAX || op == VTAC_OP_VTA_NORM) {
             delay_others(graph, r->order, i, needed, others);
         }
