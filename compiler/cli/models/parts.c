@@ -37,8 +37,7 @@ static vta_status load_trunk(cli_parts *p, vtac_graph **out, vta_diag *diag)
 
 /* ---- open sizes */
 
-/* True if a size of an input is left open. */
-static bool leaves_open(const vtac_flow *flow)
+bool cli_leaves_open(const vtac_flow *flow)
 {
     bool open = false;
     for (size_t i = 0; i < flow->inputs.count; i++) {
@@ -186,7 +185,7 @@ static vta_status split_model(cli_parts *p, vtac_graph **out, vta_diag *diag)
     if (!vtac_recognize_onnx(&file)) {
         return VTA_OK;
     }
-    if (leaves_open((*out)->flow)) {
+    if (cli_leaves_open((*out)->flow)) {
         VTA_TRY(find_sizes(p, (*out)->flow, diag));
         VTA_TRY(load_open(p, &trunk, diag));
         p->open = true;

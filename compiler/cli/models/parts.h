@@ -9,6 +9,10 @@
 #include "mixed.h"
 #include "tensors.h"
 #include "vta/vec.h"
+#include "vtac/flow.h"
+
+/* True if a size of an input is left open. */
+bool cli_leaves_open(const vtac_flow *flow);
 
 typedef struct cli_parts {
     const cli_args *args;

@@ -21,6 +21,7 @@
 #include "tensors.h"
 #include "vta/clock.h"
 #include "vtac/codegen.h"
+#include "vtac/flow.h"
 #include "vtac/tune.h"
 
 static const cli_option options[] = {
@@ -101,6 +102,13 @@ static int print_summary(const compilation *c, const char *path, const vtac_targ
                      "%s: %u steps for %s, %llu bytes of constants, %llu bytes of memory at its peak, %.2f s",
                      path, image->step_count, target->name, (unsigned long long)image->constant_bytes,
                      (unsigned long long)image->workspace_bytes, seconds);
+        const vtac_flow *flow = c->graph->flow;
+        if (flow != NULL && !flow->by_rows && cli_leaves_open(flow)) {
+            cli_sentence(
+                0,
+                "sizes stay open that are not a batch of independent rows: layers run in tiles and pieces, "
+                "slower than at sizes that --shape gives");
+        }
         if (image->state_count > 0) {
             cli_sentence(0, "%u states, outputs that are inputs of the next run; vtac inspect lists them",
                          image->state_count);

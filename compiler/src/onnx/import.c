@@ -476,11 +476,6 @@ static vta_status import_either(vtac_importer *im, vtac_graph **graph, vta_diag 
     if (open || has_node(model->node, model->n_node, "NonMaxSuppression")) {
         tried = true;
         status = import_dynamic(im, graph, status, diag);
-        if (open && status == VTA_OK && im->options->note != NULL) {
-            im->options->note(im->options->context,
-                              "sizes stay open that are not a batch of independent rows: layers run in tiles "
-                              "and pieces, slower than at sizes that --shape gives");
-        }
     }
     if (status == VTA_UNSUPPORTED && !open) {
         *diag = (vta_diag){0};
