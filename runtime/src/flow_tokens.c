@@ -136,7 +136,7 @@ static vta_status set_token(const tokenizing *t, int64_t place, const char *at, 
     return VTA_OK;
 }
 
-/* One row of the output: a mark, the tokens, a mark, then padding. */
+/* Writes a row of the output: a mark, the tokens, a mark, then padding. */
 static vta_status put_row(const tokenizing *t, int64_t row, int64_t width, const char *pad, size_t pad_size)
 {
     const token_list *list = &t->tokens[0];

@@ -24,7 +24,7 @@ static const side_names stride_names = {"stride", "stride_h", "stride_w", 1, 1};
 static const side_names pad_names = {"pad", "pad_h", "pad_w", 0, 0};
 static const side_names dilation_names = {"dilation", "dilation_h", "dilation_w", 1, 1};
 
-/* One of each axis. */
+/* The sizes of a window, one for each axis. */
 static void side_values(vtac_caffe *c, const char *param, const side_names *n, uint32_t axes, int64_t *out)
 {
     const vtac_prototxt_field *message = vtac_prototxt_message(c->layer, param);
@@ -93,7 +93,7 @@ static vtac_id merged(vtac_caffe *c, vtac_id y)
     return vtac_make_leaky(&c->net.maker, y, slope);
 }
 
-/* One top for each bottom, all by the same weights. */
+/* The layer has a top for each bottom, all by the same weights. */
 static bool is_paired(vtac_caffe *c)
 {
     const vtac_type first = vtac_caffe_type(c, 0);

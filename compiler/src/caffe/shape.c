@@ -259,7 +259,7 @@ static vtac_id unpooled(vtac_caffe *c, int64_t rows, int64_t columns)
     return vtac_make_reshape(m, vtac_make(m, VTAC_OP_SCATTER_ELEMENTS, in, 3, &attr, 1), dims, 4);
 }
 
-/* Of one bottom nearest, of two as SegNet undoes a pool. */
+/* Upsample: with one bottom the nearest element, with two the undoing of a pool, as SegNet has it. */
 void vtac_caffe_make_upsample(vtac_caffe *c)
 {
     static const char *const names[2][3] = {{"scale_h", "pad_out_h", "upsample_h"},

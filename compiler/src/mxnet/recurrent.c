@@ -45,7 +45,7 @@ static vtac_id gates_of(vtac_mxnet *x, const mxnet_rnn *r, const float *from, in
     return room == NULL ? 0 : vtac_make_borrowed(m, &type, room);
 }
 
-/* One layer of both directions; gives the values of all steps and adds the last states to the lists. */
+/* Makes a layer in both directions; gives the values of all steps and adds the last states to the lists. */
 static vtac_id run_layer(vtac_mxnet *x, mxnet_rnn *r, int64_t layer, vtac_id in, vtac_id last[2][MAX_LAYERS])
 {
     vtac_import_builder *m = &x->net.maker;
