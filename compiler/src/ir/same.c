@@ -11,13 +11,17 @@ bool vtac_same_tensor(const vtac_tensor *a, const vtac_tensor *b)
     return vtac_type_equal(&a->type, &b->type) && memcmp(a->data, b->data, a->bytes) == 0;
 }
 
-static bool same_strings(const vtac_attr *a, const vtac_attr *b)
+static bool same_list(const vtac_attr *a, const vtac_attr *b)
 {
-    bool same = true;
     for (size_t i = 0; i < a->count; i++) {
-        same = same && strcmp(a->strings[i], b->strings[i]) == 0;
+        const bool same = a->kind == VTAC_ATTR_INTS     ? a->ints[i] == b->ints[i]
+                          : a->kind == VTAC_ATTR_FLOATS ? a->floats[i] == b->floats[i]
+                                                        : strcmp(a->strings[i], b->strings[i]) == 0;
+        if (!same) {
+            return false;
+        }
     }
-    return same;
+    return true;
 }
 
 static bool same_attr(const vtac_attr *a, const vtac_attr *b)
@@ -29,14 +33,10 @@ static bool same_attr(const vtac_attr *a, const vtac_attr *b)
     case VTAC_ATTR_INT: return a->i == b->i;
     case VTAC_ATTR_FLOAT: return a->f == b->f;
     case VTAC_ATTR_STRING: return strcmp(a->s, b->s) == 0;
-    case VTAC_ATTR_INTS:
-        return a->count == b->count &&
-               (a->count == 0 || memcmp(a->ints, b->ints, a->count * sizeof *a->ints) == 0);
-    case VTAC_ATTR_FLOATS:
-        return a->count == b->count &&
-               (a->count == 0 || memcmp(a->floats, b->floats, a->count * sizeof *a->floats) == 0);
-    case VTAC_ATTR_STRINGS: return a->count == b->count && same_strings(a, b);
     case VTAC_ATTR_TENSOR: return vtac_same_tensor(&a->tensor, &b->tensor);
+    case VTAC_ATTR_INTS:
+    case VTAC_ATTR_FLOATS:
+    case VTAC_ATTR_STRINGS: return a->count == b->count && same_list(a, b);
     }
     return false;
 }

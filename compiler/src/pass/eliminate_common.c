@@ -37,9 +37,7 @@ static uint64_t mix_hash(uint64_t hash, const void *bytes, size_t size)
 
 static bool same_constant(const vtac_graph *graph, vtac_value_id a, vtac_value_id b)
 {
-    const vtac_tensor *x = graph->values[a].constant;
-    const vtac_tensor *y = graph->values[b].constant;
-    return vtac_type_equal(&x->type, &y->type) && memcmp(x->data, y->data, x->bytes) == 0;
+    return vtac_same_tensor(graph->values[a].constant, graph->values[b].constant);
 }
 
 /* Large constants are told apart by their first bytes and length: equal ones are compared in full. */
@@ -76,51 +74,9 @@ static vta_status merge_constants(vtac_graph *graph, uint32_t *changes, vta_diag
 
 /* ---- nodes */
 
-static bool same_list(const vtac_attr *a, const vtac_attr *b)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        const bool same = a->kind == VTAC_ATTR_INTS     ? a->ints[i] == b->ints[i]
-                          : a->kind == VTAC_ATTR_FLOATS ? a->floats[i] == b->floats[i]
-                                                        : strcmp(a->strings[i], b->strings[i]) == 0;
-        if (!same) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool same_attr(const vtac_attr *a, const vtac_attr *b)
-{
-    if (strcmp(a->name, b->name) != 0 || a->kind != b->kind || a->count != b->count) {
-        return false;
-    }
-    switch (a->kind) {
-    case VTAC_ATTR_INT: return a->i == b->i;
-    case VTAC_ATTR_FLOAT: return a->f == b->f;
-    case VTAC_ATTR_STRING: return strcmp(a->s, b->s) == 0;
-    case VTAC_ATTR_TENSOR:
-        return vtac_type_equal(&a->tensor.type, &b->tensor.type) &&
-               memcmp(a->tensor.data, b->tensor.data, a->tensor.bytes) == 0;
-    case VTAC_ATTR_INTS:
-    case VTAC_ATTR_FLOATS:
-    case VTAC_ATTR_STRINGS: return same_list(a, b);
-    }
-    return false;
-}
-
 static bool same_node(const vtac_node *a, const vtac_node *b)
 {
-    if (a->op != b->op || a->input_count != b->input_count || a->output_count != b->output_count ||
-        a->attr_count != b->attr_count ||
-        memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) != 0) {
-        return false;
-    }
-    for (uint32_t i = 0; i < a->attr_count; i++) {
-        if (!same_attr(&a->attrs[i], &b->attrs[i])) {
-            return false;
-        }
-    }
-    return true;
+    return vtac_same_form(a, b) && memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) == 0;
 }
 
 static bool can_merge(const vtac_graph *graph, const vtac_node *old, const vtac_node *new)

@@ -184,8 +184,7 @@ static bool same_constant(const vtac_graph *g, vtac_value_id a, vtac_value_id b)
 {
     const vtac_tensor *x = g->values[a].constant;
     const vtac_tensor *y = g->values[b].constant;
-    return a == b || (x != NULL && y != NULL && vtac_type_equal(&x->type, &y->type) &&
-                      memcmp(x->data, y->data, x->bytes) == 0);
+    return a == b || (x != NULL && y != NULL && vtac_same_tensor(x, y));
 }
 
 /* The node that rounds a state's input, where the output is what the same scale gives back; 0: none does. */
