@@ -75,6 +75,12 @@ vta_status vtac_flow_put_number(vta_vec *vec, uint32_t number, vta_diag *diag);
 vta_status vtac_flow_put_word(vta_vec *vec, int64_t word, vta_diag *diag);
 void vtac_flow_free_draft(vtac_flow_draft *d);
 
+/* Copies bytes into the graph's arena; NULL: there is no memory. */
+void *vtac_flow_keep(vtac_graph *graph, const void *items, size_t bytes);
+
+/* A new block of graph->flow, which has no instructions yet. */
+vta_status vtac_flow_add_block(vtac_graph *graph, uint32_t *number, vta_diag *diag);
+
 /* Puts an instruction at the end of a block of graph->flow; its name and lists are copied. */
 vta_status vtac_flow_append(vtac_graph *graph, uint32_t block, vta_flow_op op, const char *name,
                             const vtac_flow_draft *d, vta_diag *diag);

@@ -43,13 +43,20 @@ void vtac_flow_destroy(vtac_flow *flow)
 
 /* ---- instructions */
 
-static void *kept(vtac_graph *graph, const void *items, size_t bytes)
+void *vtac_flow_keep(vtac_graph *graph, const void *items, size_t bytes)
 {
     void *copy = vta_arena_alloc(&graph->arena, bytes + 1);
     if (copy != NULL && bytes > 0) {
         memcpy(copy, items, bytes);
     }
     return copy;
+}
+
+vta_status vtac_flow_add_block(vtac_graph *graph, uint32_t *number, vta_diag *diag)
+{
+    const vtac_flow_block block = {.insns = {.item_size = sizeof(vtac_flow_insn)}};
+    *number = (uint32_t)graph->flow->blocks.count;
+    return vta_allocated(vta_vec_push(&graph->flow->blocks, &block) != NULL, diag);
 }
 
 vta_status vtac_flow_append(vtac_graph *graph, uint32_t block, vta_flow_op op, const char *name,
@@ -61,9 +68,9 @@ vta_status vtac_flow_append(vtac_graph *graph, uint32_t block, vta_flow_op op, c
         .input_count = (uint32_t)d->inputs.count,
         .output_count = (uint32_t)d->outputs.count,
         .word_count = (uint32_t)d->words.count,
-        .inputs = kept(graph, d->inputs.items, d->inputs.count * sizeof(uint32_t)),
-        .outputs = kept(graph, d->outputs.items, d->outputs.count * sizeof(uint32_t)),
-        .words = kept(graph, d->words.items, d->words.count * sizeof(int64_t)),
+        .inputs = vtac_flow_keep(graph, d->inputs.items, d->inputs.count * sizeof(uint32_t)),
+        .outputs = vtac_flow_keep(graph, d->outputs.items, d->outputs.count * sizeof(uint32_t)),
+        .words = vtac_flow_keep(graph, d->words.items, d->words.count * sizeof(int64_t)),
     };
     vtac_flow_block *to = vta_vec_at(&graph->flow->blocks, block);
     return vta_allocated(insn.name != NULL && insn.inputs != NULL && insn.outputs != NULL &&

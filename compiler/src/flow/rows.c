@@ -27,13 +27,6 @@ static int open_axis(const vtac_flow_end *end)
     return axis;
 }
 
-static vta_status add_block(row_loop *l, uint32_t *number, vta_diag *diag)
-{
-    const vtac_flow_block block = {.insns = {.item_size = sizeof(vtac_flow_insn)}};
-    *number = (uint32_t)l->flow->blocks.count;
-    return vta_allocated(vta_vec_push(&l->flow->blocks, &block) != NULL, diag);
-}
-
 /* An instruction that gives `from` the sizes `dim`, where -1 is what is left. */
 static vta_status give_shape(row_loop *l, uint32_t block, uint32_t from, const int64_t *dim, uint32_t rank,
                              uint32_t *to, vta_diag *diag)
@@ -172,22 +165,13 @@ static vta_status add_outputs(row_loop *l, const vta_vec *gathered, vta_diag *di
     return VTA_OK;
 }
 
-static const uint32_t *kept_slots(vtac_graph *graph, const vta_vec *slots)
-{
-    uint32_t *copy = vta_arena_array(&graph->arena, slots->count + 1, sizeof *copy);
-    if (copy != NULL && slots->count > 0) {
-        memcpy(copy, slots->items, slots->count * sizeof *copy);
-    }
-    return copy;
-}
-
 static vta_status set_body(const row_loop *l, const vta_vec *rows, const vta_vec *results, vta_diag *diag)
 {
     vtac_flow_block *body = vta_vec_at(&l->flow->blocks, l->body);
     body->input_count = (uint32_t)rows->count;
     body->output_count = (uint32_t)results->count;
-    body->inputs = kept_slots(l->graph, rows);
-    body->outputs = kept_slots(l->graph, results);
+    body->inputs = vtac_flow_keep(l->graph, rows->items, rows->count * sizeof(uint32_t));
+    body->outputs = vtac_flow_keep(l->graph, results->items, results->count * sizeof(uint32_t));
     return vta_allocated(body->inputs != NULL && body->outputs != NULL, diag);
 }
 
@@ -209,8 +193,8 @@ static vta_status give_loop(row_loop *l, vtac_flow_draft *scan, vtac_flow_draft 
 /* The blocks, the segment, and the first words of what runs them. */
 static vta_status begin_loop(row_loop *l, vtac_flow_draft *scan, vtac_flow_draft *run, vta_diag *diag)
 {
-    VTA_TRY(add_block(l, &l->whole, diag));
-    VTA_TRY(add_block(l, &l->body, diag));
+    VTA_TRY(vtac_flow_add_block(l->graph, &l->whole, diag));
+    VTA_TRY(vtac_flow_add_block(l->graph, &l->body, diag));
     VTA_TRY(add_segment(l, diag));
     VTA_TRY(vtac_flow_put_word(&run->words, 0, diag)); /* the segment's number */
     VTA_TRY(vtac_flow_put_word(&scan->words, l->body, diag));

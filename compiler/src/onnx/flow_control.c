@@ -12,9 +12,7 @@
 
 vta_status vtac_flow_new_block(vtac_flow_builder *b, uint32_t *out, vta_diag *diag)
 {
-    const vtac_flow_block block = {.insns = {.item_size = sizeof(vtac_flow_insn)}};
-    *out = (uint32_t)b->flow->blocks.count;
-    return vta_vec_push(&b->flow->blocks, &block) != NULL ? VTA_OK : vtac_flow_no_memory(diag);
+    return vtac_flow_add_block(b->im->graph, out, diag);
 }
 
 /* The numbers of the values that a block gives. */

@@ -93,11 +93,7 @@ vta_status vtac_flow_bind(vtac_flow_builder *b, const vtac_import_place *at, con
 
 void *vtac_flow_kept(vtac_flow_builder *b, const void *items, size_t bytes)
 {
-    void *copy = vta_arena_alloc(&b->im->graph->arena, bytes + 1);
-    if (copy != NULL && bytes > 0) {
-        memcpy(copy, items, bytes);
-    }
-    return copy;
+    return vtac_flow_keep(b->im->graph, items, bytes);
 }
 
 vta_status vtac_flow_give(vtac_flow_builder *b, uint32_t block, vta_flow_op op, const char *name,
