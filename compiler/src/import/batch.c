@@ -21,11 +21,8 @@ typedef struct batch_sizes {
 /* The size that the user gave for an input; NULL: none. */
 static const vtac_shape_option *given_size(const vtac_import_options *options, const char *name)
 {
-    const size_t length = strlen(name);
     for (uint32_t i = 0; i < options->shape_count; i++) {
-        const char *own = options->shapes[i].name;
-        if (strncmp(name, own, strlen(own)) == 0 &&
-            (strlen(own) == length || strcmp(name + strlen(own), ":0") == 0)) {
+        if (vtac_shape_is_for(options->shapes[i].name, name)) {
             return &options->shapes[i];
         }
     }

@@ -13,6 +13,7 @@
 
 #include "batch.h"
 #include "foreign.h"
+#include "options.h"
 #include "vta/fail.h"
 #include "vta/file.h"
 #include "vtac/states.h"
@@ -124,15 +125,11 @@ vta_status vtac_choose_ends(vtac_graph *graph, const vtac_import_options *option
 
 static bool is_input(const vtac_graph *g, const char *name)
 {
-    const size_t length = strlen(name);
+    bool found = false;
     for (uint32_t i = 0; i < g->input_count; i++) {
-        const char *input = g->values[g->inputs[i]].name;
-        if (strncmp(input, name, length) == 0 &&
-            (input[length] == '\0' || strcmp(input + length, ":0") == 0)) {
-            return true;
-        }
+        found = found || vtac_shape_is_for(name, g->values[g->inputs[i]].name);
     }
-    return false;
+    return found;
 }
 
 /* Each --shape is for an input. The importer of ONNX looks by itself: it names inputs anew in parts of a

@@ -15,6 +15,12 @@ const vtac_shape_option *vtac_import_shape(const vtac_import_options *options, c
     return NULL;
 }
 
+bool vtac_shape_is_for(const char *name, const char *input)
+{
+    const size_t length = strlen(name);
+    return strncmp(input, name, length) == 0 && (input[length] == '\0' || strcmp(input + length, ":0") == 0);
+}
+
 void vtac_import_note(const vtac_import_options *options, const char *fmt, ...)
 {
     char text[480];
