@@ -145,6 +145,16 @@ def judge_again(modules, path, work, size, found, count):
         return compare(found, other, count), compare(second, work, count)
 
 
+def verdict(modules, path, work, size, found, count):
+    """The outputs in `work` against the engine's `found`, and where they differ against its other engine."""
+    error = compare(found, work, count)
+    if error <= LIMIT:
+        return "right", "%.1e" % error
+    second, apart = judge_again(modules, path, work, size, found, count)
+    good = second <= LIMIT or min(error, second) <= apart <= NOISE
+    return ("right" if good else "wrong"), "%.1e and %.1e, the engines are %.1e apart" % (error, second, apart)
+
+
 def judge(vtac, modules, path, size):
     with tempfile.TemporaryDirectory() as work:
         said, why = reference(modules, path, work, size)
@@ -153,12 +163,7 @@ def judge(vtac, modules, path, size):
         found, why = ours(vtac, path, said, work)
         if found is None:
             return ("refused", why) if why.startswith("vtac") else ("wrong", why)
-        error = compare(found, work, len(said["outputs"]))
-        if error <= LIMIT:
-            return "right", "%.1e" % error
-        second, apart = judge_again(modules, path, work, size, found, len(said["outputs"]))
-        good = second <= LIMIT or (min(error, second) <= apart <= NOISE)
-        return ("right" if good else "wrong"), "%.1e and %.1e, the engines are %.1e apart" % (error, second, apart)
+        return verdict(modules, path, work, size, found, len(said["outputs"]))
 
 
 def main():

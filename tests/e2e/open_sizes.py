@@ -159,7 +159,7 @@ class Bench:
         run = self.run(*words)
         if run.returncode != 0:
             self.fail("%s: %s" % (" ".join(words), run.stdout[:400]))
-        return run.returncode == 0
+        return run.stdout if run.returncode == 0 else None
 
     def fail(self, text):
         print("FAIL " + text)
@@ -167,7 +167,7 @@ class Bench:
 
     def results(self, artifact, names):
         out = os.path.join(self.folder, "out")
-        if not self.must("run", artifact, "--input", "x=x.npy", "--output-dir", "out"):
+        if self.must("run", artifact, "--input", "x=x.npy", "--output-dir", "out") is None:
             return None
         return [numpy.load(os.path.join(out, n + ".npy")) for n in names]
 
@@ -188,7 +188,7 @@ class Bench:
         names = [n for n, _, _ in outputs]
         with open(os.path.join(self.folder, "open.onnx"), "wb") as file:
             file.write(net.model("h", "w", outputs).SerializeToString())
-        if not self.must("compile", "open.onnx", "--shape", "x=" + RANGE, "-o", "open.so", *options):
+        if self.must("compile", "open.onnx", "--shape", "x=" + RANGE, "-o", "open.so", *options) is None:
             return
         for number, (height, width) in enumerate(sizes):
             what = "%s %dx%d %s" % (make.__name__, height, width, " ".join(options))
@@ -196,7 +196,7 @@ class Bench:
             numpy.save(os.path.join(self.folder, "x.npy"), x)
             with open(os.path.join(self.folder, "fixed.onnx"), "wb") as file:
                 file.write(net.model(height, width, outputs).SerializeToString())
-            if not self.must("compile", "fixed.onnx", "-o", "fixed.so"):
+            if self.must("compile", "fixed.onnx", "-o", "fixed.so") is None:
                 return
             wanted, got = self.results("fixed.so", names), self.results("open.so", names)
             if wanted is not None and got is not None:
@@ -218,4 +218,5 @@ def main():
         return 1 if bench.failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
